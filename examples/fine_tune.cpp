@@ -1,5 +1,5 @@
-// Teaches a network that knows ImageNet to tell other pictures apart: a new head, then all of it at two
-// rates.
+// Teaches a network that knows ImageNet to tell other pictures apart: a new head, then all of it but the
+// batch norms at two rates.
 //   example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS]
 // WEIGHTS is a .pth, .pt or safetensors file with the names of docs/models.md; FOLDER has train/ and test/,
 // each with a folder of pictures for each class. Writes tuned.safetensors. docs/fine-tuning.md has figures.
@@ -26,10 +26,9 @@ int main(int argc, char** argv) try {
   if (argc < 4)
     return std::fputs("usage: example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS]\n", stderr), 2;
   const std::string folder = argv[3];
-  const std::int64_t side = argc > 4 ? std::atoll(argv[4]) : 224, epochs = argc > 5 ? std::atoll(argv[5]) : 5;
 
   // A network for these classes, with the trained weights of all layers but the last one.
-  const data::DatasetPtr pictures = data::picture_folder(folder + "/train", {.height = side, .width = side});
+  const data::DatasetPtr pictures = data::picture_folder(folder + "/train");
   Rng rng(1);
   models::Model model = models::make_model(argv[1], {{"classes", std::ssize(pictures->classes())}}, rng);
   nn::Module& network = *model.network;
@@ -41,16 +40,21 @@ int main(int argc, char** argv) try {
     throw Error(std::string(argv[2]) + " does not fit " + argv[1], "its tensors have other names or shapes",
                 "name the architecture that it was saved from");
 
-  // Pictures as the network knows them; those it learns from are mirrored now and then.
-  const auto [mean, deviation] = std::pair(model.preprocessing.mean, model.preprocessing.deviation);
-  const data::Transform normalised = data::normalise(mean, deviation);
+  // Pictures as the network knows them, in the size that is asked for, which tuned.safetensors will say;
+  // those it learns from are mirrored now and then.
+  models::Preprocessing& size = model.preprocessing;
+  if (argc > 4) size.shorter_side = size.height = size.width = std::atoll(argv[4]);
+  const std::int64_t epochs = argc > 5 ? std::atoll(argv[5]) : 5;
+  const data::Transform prepared = [&size](data::Example example, Rng&) {
+    example.at(0) = models::prepare_planes(size, example.at(0));
+    return example;
+  };
   data::Loader learned(pictures, {.batch = 50,
                                   .shuffle = true,
                                   .drop_last = true,
-                                  .transform = data::sequence({data::horizontal_flip(), normalised})});
-  data::Loader test(
-      data::picture_folder(folder + "/test", {.height = side, .width = side, .classes = pictures->classes()}),
-      {.batch = 250, .transform = normalised});
+                                  .transform = data::sequence({data::horizontal_flip(), prepared})});
+  data::Loader test(data::picture_folder(folder + "/test", {.classes = pictures->classes()}),
+                    {.batch = 250, .transform = prepared});
 
   // The head alone: all before it is frozen, batch norms keep their statistics.
   network.freeze();
@@ -58,12 +62,15 @@ int main(int argc, char** argv) try {
   optim::AdamW first(network.trained_parameters(), {.lr = 1e-3});
   std::printf("the head alone: %.2f %% right\n", 100 * teach(network, first, learned, test, 1));
 
-  // Then all of it, the head faster than the rest.
+  // Then all of it, the head faster than the rest. Batch norms stay frozen: they go on by what they know.
   network.requires_grad(true);
+  network.apply([](nn::Module& inner) {
+    if (dynamic_cast<nn::ChannelNorm*>(&inner) != nullptr) inner.freeze();
+  });
   optim::AdamW second(optim::groups_by_name<optim::AdamWOptions>(network.trained_parameters(), {.lr = 3e-4},
                                                                  {{head, {.lr = 3e-3}}}));
   const double right = teach(network, second, learned, test, epochs);
-  std::printf("the whole network: %.2f %% right\n", 100 * right);
+  std::printf("all but the norms: %.2f %% right\n", 100 * right);
   models::save("tuned.safetensors", model);
   return right > 0.5 ? 0 : 1;
 } catch (const Error& error) {

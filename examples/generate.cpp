@@ -34,12 +34,10 @@ int main(int argc, char** argv) try {
         return true;
       };
 
-  models::GenerateOptions options{.max_new_tokens = argc > 3 ? std::atol(argv[3]) : 100,
-                                  .temperature = argc > 4 ? std::atof(argv[4]) : 0.8,
-                                  .top_p = 0.95,
-                                  .on_token = show};
-  for (const char* end : {"<|endoftext|>", "</s>", "<|end_of_text|>", "<|eot_id|>"})
-    if (const auto id = tokenizer.id(end)) options.stop_tokens.push_back(*id);
+  const models::GenerateOptions options{.max_new_tokens = argc > 3 ? std::atol(argv[3]) : 100,
+                                        .temperature = argc > 4 ? std::atof(argv[4]) : 0.8,
+                                        .top_p = 0.95,
+                                        .on_token = show};
 
   const auto begin = std::chrono::steady_clock::now();
   const Tensor made = models::generate(*model, ids, options);

@@ -11,10 +11,12 @@
 #include "tests/app/small_model.h"
 #include "tests/io/make_png.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/io/image.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/models/model_file.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/random.h"
+#include "veldt/recipe/trained.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::test {
@@ -109,11 +111,32 @@ TEST_F(TrainKnown, AWholeNetworkIsTaughtAtTwoRatesAndResumed) {
     }
 }
 
+// Pictures of any sizes, which training and use bring to the network's size in one way.
+TEST_F(TrainKnown, PicturesOfOtherSizesAreFittedAsModelsPrepareDoes) {
+  const std::string wide = dir_ / "p/dark/wide.png";
+  std::vector<int> levels;
+  for (int i = 0; i < 24 * 10; ++i) levels.push_back(i % 24 * 4);
+  put_bytes(wide, make_png({.width = 24, .height = 10}, levels));
+  put_bytes(dir_ / "r.toml",
+            "[data]\nkind = \"pictures\"\npath = \"p\"\nbatch = 2\n[model]\n"
+            "architecture = \"mobilenet_v2(width=0.25)\"\n[train]\nsteps = 1\n");
+  const Ran ran = train();
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const recipe::Trained trained = recipe::load(dir_ / "run/model.safetensors");
+  EXPECT_EQ(
+      trained.prepare(io::read_image(wide)).values<float>(),
+      models::prepare(models::about("mobilenet_v2").preprocessing, io::read_image(wide)).values<float>());
+  const Ran eval = run_veldt({"eval", dir_ / "run", "--data", dir_ / "", "--part", "train", "--json"});
+  EXPECT_EQ(eval.exit_code, 0) << eval.err;
+}
+
 TEST_F(TrainKnown, RefusesAFileThatDoesNotFit) {
   const Ran other = train({"--set", "model.architecture=resnet18"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("does not fit resnet18"));
-  EXPECT_THAT(other.err, HasSubstr("and "));
+  EXPECT_THAT(other.err, HasSubstr("it lacks conv1.weight, bn1.weight, bn1.bias"));
+  EXPECT_THAT(other.err, HasSubstr(" and 92 more; of it the network does not have features.0."));
+  EXPECT_THAT(other.err, HasSubstr(" and 307 more\n"));
   EXPECT_TRUE(has_three_lines(other.err));
   const Ran missing = train({"--set", "model.from=nothing.pth"});
   EXPECT_EQ(missing.exit_code, 3) << missing.err;

@@ -15,7 +15,8 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel, GPT2Config,
+                          GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaModel)
 
 HERE = pathlib.Path(__file__).parent
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -40,6 +41,12 @@ def networks(scale):
         "llama": LlamaForCausalLM(LlamaConfig(num_key_value_heads=2, rope_parameters=LLAMA3, **llama)),
     }
     if scale > 1:
+        sizes = {"vocab_size": vocabulary, "hidden_size": size, "num_hidden_layers": 2, "num_attention_heads": 2,
+                 "intermediate_size": 2 * size, "max_position_embeddings": 64, **none}
+        made["bert_classifier"] = BertForSequenceClassification(BertConfig(num_labels=3, **sizes))
+        made["bert_masked"] = BertForMaskedLM(BertConfig(**sizes))
+        made["roberta"] = RobertaModel(RobertaConfig(**sizes))
+        made["roberta_masked"] = RobertaForMaskedLM(RobertaConfig(**sizes))
         made["llama_tied"] = LlamaForCausalLM(LlamaConfig(num_key_value_heads=4, tie_word_embeddings=True, head_dim=32,
                                                           attention_bias=True, mlp_bias=True, **llama))
     for network in made.values():
@@ -55,13 +62,19 @@ def expected(network, scale):
     ids = torch.randint(3, vocabulary, (2, 6 * min(scale, 4)))
     found = {"ids": ids}
     network.eval()
-    if isinstance(network, BertModel):
+    if "ert" in network.config.model_type:
+        network = network.base_model
+        if network.config.model_type == "roberta":
+            ids[1, -2:] = network.config.pad_token_id
         mask, types = torch.ones_like(ids), torch.zeros_like(ids)
         mask[1, -2:] = 0
-        types[:, 3:] = 1
+        types[:, 3:] = network.config.type_vocab_size - 1
         out = network(input_ids=ids, attention_mask=mask, token_type_ids=types)
-        found |= {"mask": mask.bool(), "types": types, "hidden": out.last_hidden_state, "pooled": out.pooler_output}
-        loss = (out.last_hidden_state * mask[:, :, None]).square().mean() + out.pooler_output.mean()
+        found |= {"mask": mask.bool(), "types": types, "hidden": out.last_hidden_state}
+        loss = (out.last_hidden_state * mask[:, :, None]).square().mean()
+        if out.pooler_output is not None:
+            found["pooled"] = out.pooler_output
+            loss = loss + out.pooler_output.mean()
     else:
         logits = network(input_ids=ids).logits
         found["logits"] = logits

@@ -105,6 +105,48 @@ TEST(Generate, EndsWhereItIsTold) {
   EXPECT_LE(stopped.size(), 4u);
 }
 
+TEST(Generate, EndsWithTheModelsOwnTokens) {
+  Gpt2 model = small_gpt2();
+  const GenerateOptions options{.max_new_tokens = 40, .temperature = 1, .seed = 1};
+  const auto all = written(model, options);
+  model.set_end_tokens({all[3]});
+  const auto ended = written(model, options);
+  EXPECT_EQ(ended.back(), all[3]);
+  EXPECT_LE(ended.size(), 4u);
+  GenerateOptions on = options;
+  on.ignore_eos = true;
+  EXPECT_EQ(written(model, on), all);
+}
+
+// Each part of the model has its mode again afterwards.
+TEST(Generate, DropsNothingInTraining) {
+  Gpt2 model = small_gpt2();
+  const GenerateOptions options{.max_new_tokens = 20};
+  const auto expected = written(model, options);
+  model.train();
+  model.named_modules().back().module->eval();
+  EXPECT_EQ(written(model, options), expected);
+  EXPECT_TRUE(model.training());
+  EXPECT_FALSE(model.named_modules().back().module->training());
+  EXPECT_TRUE(model.named_modules()[1].module->training());
+}
+
+// Any function that knows what comes next will do: here the number after the last, up to 3.
+TEST(Generate, ContinuesByAFunctionToo) {
+  const auto next = [](const std::vector<std::int64_t>& tokens) -> Tensor {
+    if (tokens.back() == 3) return {};
+    std::vector<double> logits(4);
+    logits[static_cast<std::size_t>(tokens.back()) + 1] = 1;
+    return Tensor::from<double>({4}, logits);
+  };
+  const auto by = [&](const GenerateOptions& o) {
+    return generate(next, zeros({1}, DType::i64), o).values<std::int64_t>();
+  };
+  EXPECT_THAT(by({}), ElementsAre(1, 2, 3));
+  EXPECT_THAT(by({.stop_tokens = {2}}), ElementsAre(1, 2));
+  EXPECT_THAT(by({.max_new_tokens = 1}), ElementsAre(1));
+}
+
 TEST(Generate, RefusesWhatMakesNoSense) {
   const Gpt2 model = small_gpt2(20);
   const auto why = [&](const GenerateOptions& o) {

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/nn/linear.h"
+#include "veldt/nn/lora.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
@@ -68,6 +71,22 @@ TEST(ModelFile, AHeadMayBeAConvolution) {
   Model model = make_model("unet", {{"width", 0.0625}}, rng);
   replace_head(model, 5, rng);
   EXPECT_EQ((*model.network)(randn({1, 3, 32, 48}, rng)).shape(), (Shape{1, 5, 32, 48}));
+}
+
+TEST(ModelFile, RefusesToSaveWhatItCouldNotLoad) {
+  const TempDir dir;
+  Model model = small_model();
+  replace_head(*model.network, "classifier.3", 3);  // behind the options' back
+  const auto refused = [&] { return error_of([&] { save(dir / "m.safetensors", model); }); };
+  EXPECT_THAT(refused(), HasSubstr("and [5] by its options"));
+  EXPECT_THAT(refused(), HasSubstr("replace_head(model, outputs)"));
+  replace_head(model, 3);
+  nn::add_lora(*model.network, {"classifier.0"}, {.rank = 2});
+  EXPECT_THAT(refused(), HasSubstr("it has an adapter, classifier.0.lora_A"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "m.safetensors"));
+  nn::merge_lora(*model.network);
+  save(dir / "m.safetensors", model);
+  EXPECT_EQ(load(dir / "m.safetensors").options.at("classes"), 3);
 }
 
 TEST(ModelFile, RefusesHeadsThatAreNone) {

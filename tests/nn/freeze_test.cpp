@@ -69,6 +69,16 @@ TEST(Freeze, RequiresGradAloneLeavesTheStatisticsLearning) {
   EXPECT_NE(running_means(net, "body"), before);
 }
 
+// As in torch: only what it has learned stays.
+TEST(Freeze, DropoutGoesOnInAFrozenPart) {
+  Rng rng(3);
+  Sequential net{{"body", Sequential(Dropout(0.5, rng))}};
+  net.freeze();
+  EXPECT_NE(max(abs(net(ones({100})) - 1)).item(), 0);
+  net.eval();
+  EXPECT_EQ(max(abs(net(ones({100})) - 1)).item(), 0);
+}
+
 TEST(Freeze, ACloneIsFrozenToo) {
   Sequential net = normed_network();
   net.freeze("body");

@@ -50,6 +50,10 @@ TEST(Groups, AreMadeOfNames) {
   // Without a rest the first that is named comes first.
   all = {{"head.weight", leaf({2})}};
   EXPECT_EQ(SGD(groups_by_name<SGDOptions>(all, {.lr = 1}, {{"head", {.lr = 4}}})).lr(), 4);
+  EXPECT_THAT(error_of([&] {
+                groups_by_name<SGDOptions>(all, {}, {{"head", {.lr = 1}}, {"head", {.lr = 2}}});
+              }),
+              HasSubstr("the group head is there twice"));
   EXPECT_THAT(test::error_of([&] {
                 groups_by_name<SGDOptions>(all, {}, {{"hea", {}}});
               }),

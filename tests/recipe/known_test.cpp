@@ -14,6 +14,7 @@
 #include "veldt/models/model_file.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/trainer.h"
@@ -135,6 +136,13 @@ TEST(Known, RatesMayDifferByGroup) {
       HasSubstr("optimizer.groups is not for muon"));
 }
 
+TEST(Known, AGroupHasOneRate) {
+  const nn::Graph net = build_model(known_recipe(kSmall), kFacts);
+  const Recipe twice = known_recipe(kSmall, "[optimizer.groups]\nhead = 1e-2\n\"classifier.3\" = 1e-3\n");
+  EXPECT_THAT(error_of([&] { optimizer_of(twice, net); }),
+              HasSubstr("optimizer.groups: the group classifier.3 is there twice"));
+}
+
 // Groups are for layers too.
 TEST(Known, LayersHaveGroupsByTheirNames) {
   const Recipe recipe = parse(
@@ -151,6 +159,12 @@ TEST(Known, PicturesArePreparedAsTheNetworkWantsThem) {
   const Tensor x = preparing(unsized)(raw, rng).at(0);
   EXPECT_EQ(x.shape(), (Shape{3, 224, 224}));
   EXPECT_NEAR(x.values<float>()[0], (0.5 - 0.485) / 0.229, 1e-5);
+  // As models::prepare() does it, which cuts the sides off.
+  Tensor ramp = zeros({16, 24, 3});
+  for (std::int64_t column = 0; column < 24; ++column)
+    select(ramp, 1, column).assign(full({16, 3}, static_cast<double>(column) / 24));
+  EXPECT_EQ(preparing(unsized)({contiguous(permute(ramp, {2, 0, 1}))}, rng).at(0).values<float>(),
+            models::prepare(models::about("mobilenet_v3_small").preprocessing, ramp).values<float>());
   EXPECT_EQ(preparing(known_recipe(kSmall))({full({1, 32, 32}, 0.5)}, rng).at(0).shape(), (Shape{1, 32, 32}));
   const Recipe own = parse("[data]\nkind = \"cifar10\"\nprepare = [\"resize(8, 4)\"]\n[model]\n" + kSmall +
                            "[train]\nepochs = 1\n");

@@ -152,7 +152,10 @@ TEST_F(TrainedTest, WritesOn) {
   EXPECT_EQ(model.write({.prompt = "ab", .count = 4}), "abcabc");
   EXPECT_THROW(model.write({.prompt = "z"}), ConfigError);
   EXPECT_THROW(model.write({.count = -1}), ConfigError);
-  EXPECT_THROW(model.write({.temperature = 0}), ConfigError);
+  EXPECT_THROW(model.write({.temperature = -1}), ConfigError);
+  EXPECT_EQ(model.write({.prompt = "ab", .count = 4, .temperature = 0}), "abcabc");
+  int left = 2;
+  EXPECT_EQ(model.write({.prompt = "ab", .count = 4, .should_stop = [&] { return left-- == 0; }}), "abca");
 }
 
 TEST_F(TrainedTest, OpensTheFolderOfARunAndWhatIsBestSoFar) {

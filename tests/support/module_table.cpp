@@ -230,9 +230,8 @@ std::set<std::string> modules_in(const std::string& headers) {
   static const std::regex derived(
       "(template <int \\w+>\\s+)?(?:class|struct) (\\w+)(?: final)? : (?:public )?(\\w+)");
   static const std::regex alias("using (\\w+) = (\\w+)<\\d>;");
-  static const std::set<std::string> kBases = {"Activation",   "ActivationWith", "Branches",
-                                               "ChannelNorm",  "RandomDropping", "Recurrent",
-                                               "RecurrentCell"};
+  static const std::set<std::string> kBases = {"Activation", "ActivationWith", "Branches",  "ChannelNorm",
+                                               "LoraLayer",  "RandomDropping", "Recurrent", "RecurrentCell"};
   const std::string text = std::regex_replace(headers, comment, "");
   std::set<std::string> modules = {"Module"}, templates;
   for (std::size_t known = 0; known != modules.size();) {  // until no other derives from one

@@ -191,8 +191,8 @@ Run add_predict(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
             "characters or byte pairs to write (500 unless given), or values to predict");
-  add_number(verb, "--temperature", flags->temperature, {.least = 0.001},
-             "how random the text is: below 1 likely tokens become more likely");
+  add_number(verb, "--temperature", flags->temperature, {.least = 0},
+             "how random the text is: below 1 likely tokens become more likely; 0: always the likeliest");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed writes the same text");
   add_device(verb, flags->device);
   add_threads(verb, context);

@@ -13,6 +13,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/scan.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 
@@ -26,11 +27,16 @@ nn::LayerNorm norm_of(const BertOptions& o) {
 const BertOptions& checked(const BertOptions& o) {
   check_sizes("BERT", {{"vocab_size", o.vocab_size},
                        {"hidden_size", o.hidden_size},
-                       {"num_hidden_layers", o.num_hidden_layers},
                        {"num_attention_heads", o.num_attention_heads},
                        {"intermediate_size", o.intermediate_size},
                        {"max_position_embeddings", o.max_position_embeddings},
                        {"type_vocab_size", o.type_vocab_size}});
+  check_layers("BERT", o.num_hidden_layers);
+  if (const std::int64_t padding = o.position_padding.value_or(0);
+      padding < 0 || padding >= o.max_position_embeddings - 1)
+    throw ConfigError(str("cannot build BERT with pad_token_id of ", padding),
+                      str("positions begin after it, and there are ", o.max_position_embeddings),
+                      "correct its config.json");
   check_heads("BERT", o.hidden_size, o.num_attention_heads);
   return o;
 }
@@ -86,12 +92,21 @@ std::string Bert::title() const {
              options_.num_attention_heads, ')');
 }
 
+std::int64_t Bert::max_tokens() const {
+  return options_.max_position_embeddings - (options_.position_padding ? *options_.position_padding + 1 : 0);
+}
+
+Tensor Bert::positions(const Tensor& ids) const {
+  if (!options_.position_padding) return arange(ids.size(1), DType::i64, ids.device());
+  const Tensor counted = veldt::to(not_equal(ids, *options_.position_padding), DType::i64);
+  return cumsum(counted, 1) * counted + *options_.position_padding;
+}
+
 BertOutput Bert::encode(const Tensor& ids, const Tensor& attention_mask, const Tensor& types) const {
-  if (ids.rank() != 2 || ids.size(1) < 1 || ids.size(1) > options_.max_position_embeddings)
-    throw ShapeError(
-        str(title(), " cannot take ", ids.shape()),
-        str("it takes token numbers [n, time], of at most ", options_.max_position_embeddings, " positions"),
-        "cut long texts, and unsqueeze() a single one");
+  if (ids.rank() != 2 || ids.size(1) < 1 || ids.size(1) > max_tokens())
+    throw ShapeError(str(title(), " cannot take ", ids.shape()),
+                     str("it takes token numbers [n, time], of at most ", max_tokens(), " positions"),
+                     "cut long texts, and unsqueeze() a single one");
   AttentionOptions seen;
   if (attention_mask.defined()) {
     if (attention_mask.shape() != ids.shape() || attention_mask.dtype() != DType::boolean)
@@ -101,9 +116,8 @@ BertOutput Bert::encode(const Tensor& ids, const Tensor& attention_mask, const T
                        "give booleans of their shape");
     seen.mask = reshape(attention_mask, {ids.size(0), 1, 1, ids.size(1)});
   }
-  const Tensor places = arange(ids.size(1), DType::i64, ids.device());
   const Tensor kinds = types.defined() ? types : zeros(ids.shape(), DType::i64, ids.device());
-  Tensor x = embeddings_.word(ids) + embeddings_.type(kinds) + embeddings_.position(places);
+  Tensor x = embeddings_.word(ids) + embeddings_.type(kinds) + embeddings_.position(positions(ids));
   x = embeddings_.dropout(embeddings_.norm(x));
   for (const Layer& layer : encoder_.layer) {
     const SelfAttention& self = layer.attention.self;

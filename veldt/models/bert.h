@@ -18,6 +18,8 @@ struct BertOptions {
   std::int64_t intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
   double layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1;
   bool pooler = true;  // the layer for the first token
+  // RoBERTa (Liu et al. 2019): positions count the tokens that are not this one, from the number after it.
+  std::optional<std::int64_t> position_padding = {};
 };
 
 struct BertOutput {
@@ -42,8 +44,11 @@ class Bert final : public nn::Module {
     f("embeddings", embeddings_)("encoder", encoder_)("pooler", pooler_);
   }
   std::string title() const override;
+  // The longest text that it takes, in tokens.
+  std::int64_t max_tokens() const;
 
  private:
+  Tensor positions(const Tensor& ids) const;
   struct Embeddings : nn::Module {
     Embeddings(const BertOptions& o, Rng& rng);
     void fields(nn::Fields& f) override;

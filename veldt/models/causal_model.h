@@ -47,10 +47,16 @@ class CausalModel : public nn::Module {
   virtual Tensor head(const Tensor& hidden) const = 0;
   virtual std::int64_t max_positions() const = 0;
   virtual std::int64_t vocabulary() const = 0;
+  // The tokens that end a text: a config's eos_token_id.
+  const std::vector<std::int64_t>& end_tokens() const { return end_tokens_; }
+  void set_end_tokens(std::vector<std::int64_t> tokens) { end_tokens_ = std::move(tokens); }
 
  protected:
   // What comes before the head, for checked ids that begin at position `first`.
   virtual Tensor body(const Tensor& ids, std::int64_t first, KeyValueCache* cache) const = 0;
+
+ private:
+  std::vector<std::int64_t> end_tokens_;
 };
 
 // Attention of queries [n, heads, queries, size] to keys and values [n, shared, keys, size], where each of

@@ -20,6 +20,13 @@ inline void check_sizes(const std::string& model,
                         "correct its config.json");
 }
 
+// Each layer costs memory even before its numbers do; the deepest known networks have some 130.
+inline void check_layers(const std::string& model, std::int64_t layers) {
+  if (layers < 1 || layers > 1024)
+    throw ConfigError(str("cannot build ", model, " with ", layers, " layers"), "there are from 1 to 1024",
+                      "correct its config.json");
+}
+
 inline void check_heads(const std::string& model, std::int64_t size, std::int64_t heads) {
   if (size % heads != 0)
     throw ConfigError(str("cannot build ", model, " with ", heads, " heads for ", size, " numbers"),

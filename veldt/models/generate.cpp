@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "veldt/core/error.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
@@ -84,33 +85,46 @@ std::int64_t chosen_token(const Tensor& given, const std::vector<std::int64_t>& 
   return order[count - 1];  // what rounding has left
 }
 
-Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& o) {
+Tensor generate(const NextLogits& next, const Tensor& ids, const GenerateOptions& o) {
   check(o);
   if (ids.rank() != 1 || ids.size(0) < 1)
     throw ShapeError(str("cannot continue ", ids.shape()),
                      "it takes the numbers of one text, [time], one or more",
                      "give a beginning; a tokenizer's first special token will do");
   const NoGrad off;
-  const Device device = model.parameters().at(0).device();
   std::vector<std::int64_t> tokens = to(to(ids, DType::i64), Device{}).values<std::int64_t>();
-  const std::size_t given = tokens.size();
+  const auto given = static_cast<std::ptrdiff_t>(tokens.size());
   Rng rng(o.seed);
-  KeyValueCache cache;
-  for (std::int64_t i = 0; i < o.max_new_tokens && (i == 0 || std::ssize(tokens) <= model.max_positions());
-       ++i) {
-    const std::vector<std::int64_t> fresh(o.use_cache ? tokens.begin() + cache.length() : tokens.begin(),
-                                          tokens.end());
-    const Tensor input = to(Tensor::from<std::int64_t>({1, std::ssize(fresh)}, fresh), device);
-    const Tensor hidden = model.hidden(input, o.use_cache ? &cache : nullptr);
-    const Tensor logits = model.head(narrow(hidden, 1, hidden.size(1) - 1, 1));
-    const std::int64_t token = chosen_token(reshape(logits, {model.vocabulary()}), tokens, o, rng);
+  for (std::int64_t i = 0; i < o.max_new_tokens; ++i) {
+    const Tensor logits = next(tokens);
+    if (!logits.defined()) break;
+    const std::int64_t token = chosen_token(logits, tokens, o, rng);
     tokens.push_back(token);
     if ((o.on_token && !o.on_token(token)) ||
         std::count(o.stop_tokens.begin(), o.stop_tokens.end(), token) > 0)
       break;
   }
-  tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(given));
+  tokens.erase(tokens.begin(), tokens.begin() + given);
   return Tensor::from<std::int64_t>({std::ssize(tokens)}, tokens);
+}
+
+Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& options) {
+  GenerateOptions o = options;
+  if (!o.ignore_eos)
+    o.stop_tokens.insert(o.stop_tokens.end(), model.end_tokens().begin(), model.end_tokens().end());
+  const nn::Evaluating mode(model);
+  const Device device = model.parameters().at(0).device();
+  KeyValueCache cache;
+  const auto next = [&](const std::vector<std::int64_t>& tokens) -> Tensor {
+    const bool is_first = std::ssize(tokens) == ids.size(0);
+    if (!is_first && std::ssize(tokens) > model.max_positions()) return {};
+    const std::vector<std::int64_t> fresh(o.use_cache ? tokens.begin() + cache.length() : tokens.begin(),
+                                          tokens.end());
+    const Tensor input = to(Tensor::from<std::int64_t>({1, std::ssize(fresh)}, fresh), device);
+    const Tensor hidden = model.hidden(input, o.use_cache ? &cache : nullptr);
+    return reshape(model.head(narrow(hidden, 1, hidden.size(1) - 1, 1)), {model.vocabulary()});
+  };
+  return generate(next, ids, o);
 }
 
 }  // namespace veldt::models

@@ -20,17 +20,25 @@ struct GenerateOptions {
   double top_p = 1;
   // Above 1: tokens that are there already are less likely (Keskar et al. 2019).
   double repetition_penalty = 1;
-  std::vector<std::int64_t> stop_tokens = {};  // the first of these ends the text, and is part of it
-  std::uint64_t seed = 0;                      // of what is drawn
-  bool use_cache = true;                       // false: every step computes all tokens anew
+  // The first of these, or of the model's own end_tokens(), ends the text, and is part of it.
+  std::vector<std::int64_t> stop_tokens = {};
+  bool ignore_eos = false;  // the model's own do not
+  std::uint64_t seed = 0;   // of what is drawn
+  bool use_cache = true;    // false: every step computes all tokens anew
   // Called with each token as it is chosen; false ends the text.
   std::function<bool(std::int64_t)> on_token = {};
 };
 
 // Continues token numbers (i64 [time]) and returns the new ones, i64 [tokens]. It ends too where the model
-// has no more positions. The same options give the same tokens. Throws ConfigError for options out of their
-// ranges, ShapeError for no token or more than there are positions.
+// has no more positions. Dropout is off while it runs, whatever the mode of the model. The same options give
+// the same tokens. Throws ConfigError for options out of their ranges, ShapeError for no token or more than
+// there are positions.
 Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& options = {});
+
+// The same for any network: `next` gives the f32 or f64 logits [vocabulary] of what follows the tokens so
+// far, or an undefined tensor where the text is to end.
+using NextLogits = std::function<Tensor(const std::vector<std::int64_t>& tokens)>;
+Tensor generate(const NextLogits& next, const Tensor& ids, const GenerateOptions& options = {});
 
 // The token that the options choose after `seen`, by f32 or f64 logits [vocabulary]. `rng` moves on by one
 // draw if temperature is above 0.

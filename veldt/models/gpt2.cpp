@@ -1,6 +1,7 @@
 // GPT-2's blocks: norms first, the heads' parts side by side, gelu by tanh.
 #include "veldt/models/gpt2.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -27,8 +28,9 @@ const Gpt2Options& checked(const Gpt2Options& o) {
   check_sizes("GPT-2", {{"vocab_size", o.vocab_size},
                         {"n_positions", o.n_positions},
                         {"n_embd", o.n_embd},
-                        {"n_layer", o.n_layer},
+                        {"n_inner", std::max<std::int64_t>(o.n_inner, 1)},
                         {"n_head", o.n_head}});
+  check_layers("GPT-2", o.n_layer);
   check_heads("GPT-2", o.n_embd, o.n_head);
   return o;
 }
@@ -36,11 +38,21 @@ const Gpt2Options& checked(const Gpt2Options& o) {
 }  // namespace
 
 Gpt2::Conv1D::Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& rng)
-    : weight(nn::parameter(empty({in, out}))), bias(nn::parameter(zeros({out}))) {
-  nn::init::normal(weight, 0, deviation, rng);
+    : LoraLayer(true), bias(nn::parameter(zeros({out}))) {
+  weight_ = nn::parameter(empty({in, out}));
+  nn::init::normal(weight_, 0, deviation, rng);
 }
 
-Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return matmul(x, weight) + bias; }
+Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return with_lora(matmul(x, weight_) + bias, x); }
+
+void Gpt2::Conv1D::fields(nn::Fields& f) {
+  f("weight", weight_)("bias", bias);
+  lora_fields(f);
+}
+
+std::string Gpt2::Conv1D::title() const {
+  return str("Conv1D(", in_features(), ", ", out_features(), lora_title(), ')');
+}
 
 Gpt2::Attention::Attention(const Gpt2Options& o, Rng& rng)
     : c_attn(o.n_embd, 3 * o.n_embd, kGpt2Deviation, rng),

@@ -37,11 +37,12 @@ class Gpt2 final : public CausalModel {
 
  private:
   // y = x W + b with W [in, out]: transformers' Conv1D.
-  struct Conv1D : nn::Module {
+  struct Conv1D : nn::LoraLayer {
     Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& rng);
     Tensor forward(const Tensor& x) const override;
-    void fields(nn::Fields& f) override { f("weight", weight)("bias", bias); }
-    Tensor weight, bias;
+    void fields(nn::Fields& f) override;
+    std::string title() const override;
+    Tensor bias;
   };
   struct Attention : nn::Module {
     Attention(const Gpt2Options& o, Rng& rng);

@@ -24,11 +24,12 @@ const LlamaOptions& checked(const LlamaOptions& o) {
   check_sizes("Llama", {{"vocab_size", o.vocab_size},
                         {"hidden_size", o.hidden_size},
                         {"intermediate_size", o.intermediate_size},
-                        {"num_hidden_layers", o.num_hidden_layers},
                         {"num_attention_heads", o.num_attention_heads},
                         {"num_key_value_heads", o.num_key_value_heads},
                         {"head_dim", o.head_dim},
                         {"max_position_embeddings", o.max_position_embeddings}});
+  check_sizes("Llama", {{"head_dim of all heads", o.head_dim * o.num_attention_heads}});
+  check_layers("Llama", o.num_hidden_layers);
   check_heads("Llama", o.num_attention_heads, o.num_key_value_heads);
   check_heads("Llama", o.head_dim, 2);
   return o;

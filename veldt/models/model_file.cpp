@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "veldt/core/error.h"
@@ -91,6 +92,38 @@ void check_size(const Model& model, const NamedTensors& tensors, const std::stri
     throw no_model(path, fmt::format("its options ask for {} parameters, and the file holds fewer", asked));
 }
 
+using Shapes = std::map<std::string, Shape>;
+
+Shapes shapes_of(const nn::Module& network) {
+  Shapes shapes;
+  for (const auto& [name, tensor] : network.state_dict()) shapes[name] = tensor.shape();
+  return shapes;
+}
+
+// Refuses to save a network that load() could not make again from its architecture and options.
+void check_saved(const Model& model, const std::string& path) {
+  const auto refuse = [&](const std::string& why, const std::string& fix) {
+    throw ConfigError(fmt::format("cannot save a {} to {}", model.architecture, path), why, fix);
+  };
+  Shapes made;
+  const Shapes own = shapes_of(*model.network);
+  step_facts([&] {
+    Rng other(0);
+    made = shapes_of(*make(model.architecture, model.options, other));
+  });
+  for (const auto& [name, shape] : own)
+    if (name.find("lora_") != std::string::npos)
+      refuse(fmt::format("it has an adapter, {}", name),
+             "call nn::merge_lora() first, or save the adapters alone: nn::lora_state()");
+  for (const auto& [name, shape] : own)
+    if (const auto found = made.find(name); found == made.end() || found->second != shape)
+      refuse(str(name, " is ", shape,
+                 found == made.end() ? str(", and its options have none")
+                                     : str(", and ", found->second, " by its options")),
+             "change its head by replace_head(model, outputs), which keeps the options true");
+  if (own.size() != made.size()) refuse("its options make more layers than it has", "set its options");
+}
+
 Model read_model(const io::SafeTensors& file, const std::string& path) {
   const auto part = [&](const char* key) -> const std::string& {
     const auto found = file.metadata.find(key);
@@ -133,6 +166,7 @@ Model make_model(const std::string& architecture, const Options& options, Rng& r
 }
 
 void save(const std::string& path, const Model& model) {
+  check_saved(model, path);
   io::write_safetensors(path, model.network->state_dict(),
                         {{"kind", kModelKind},
                          {"format_version", "1"},

@@ -20,7 +20,9 @@ struct Model {
 Model make_model(const std::string& architecture, const Options& options = {}, Rng& rng = nn::default_rng());
 
 // The network's tensors under their own names; the metadata say the rest: "kind" (kModelKind),
-// "architecture", "options" and "preprocessing", the last two as JSON. Throws IoError unwritable.
+// "architecture", "options" and "preprocessing", the last two as JSON. Throws IoError unwritable, and
+// ConfigError for what load() could not make again: a network with adapters (nn::merge_lora()), or of other
+// sizes than its options say.
 inline constexpr const char* kModelKind = "veldt.model";
 void save(const std::string& path, const Model& model);
 // From such a file, which is untrusted, in evaluation. Throws IoError missing, malformed for another file,
@@ -41,5 +43,8 @@ Preprocessing with_channels(Preprocessing preprocessing, std::int64_t channels);
 // middle taken, each channel normalised. `picture`: f32 [height, width, channels] in 0..1 or u8, as
 // io::read_image() gives it. Throws ShapeError for another form.
 Tensor prepare(const Preprocessing& preprocessing, const Tensor& picture);
+// The same of a picture that is read already, f32 [channels, height, width] in 0..1 as data::picture_folder()
+// has them, for data::Transform and Loader: f32 [channels, height, width].
+Tensor prepare_planes(const Preprocessing& preprocessing, const Tensor& planes);
 
 }  // namespace veldt::models

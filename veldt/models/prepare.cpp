@@ -22,23 +22,28 @@ Preprocessing with_channels(Preprocessing p, std::int64_t channels) {
   return p;
 }
 
-Tensor prepare(const Preprocessing& p, const Tensor& picture) {
+Tensor prepare_planes(const Preprocessing& p, const Tensor& planes) {
   const NoGrad off;
-  const Tensor planes = data::picture_planes(picture, {.grey = p.mean.size() == 1});
   // The longer side is rounded down, in whole numbers as torchvision does it, and neither falls below the
   // part that is taken.
   const std::int64_t height = planes.size(1), width = planes.size(2), shorter = std::min(height, width);
   const std::int64_t rows = std::max(p.shorter_side * height / shorter, p.height),
                      columns = std::max(p.shorter_side * width / shorter, p.width);
-  const Tensor resized =
-      data::resample(contiguous(permute(planes, {1, 2, 0})), {columns, rows}, data::Filter::bilinear);
+  Tensor resized = planes;
+  if (rows != height || columns != width)
+    resized = permute(
+        data::resample(contiguous(permute(planes, {1, 2, 0})), {columns, rows}, data::Filter::bilinear),
+        {2, 0, 1});
   // Half a pixel goes to the even place, as Python rounds.
   const std::int64_t top = std::llrint(static_cast<double>(rows - p.height) / 2),
                      left = std::llrint(static_cast<double>(columns - p.width) / 2);
-  const Tensor middle = permute(narrow(narrow(resized, 0, top, p.height), 1, left, p.width), {2, 0, 1});
-  data::Example example{contiguous(middle)};
+  data::Example example{contiguous(narrow(narrow(resized, 1, top, p.height), 2, left, p.width))};
   Rng unused(0);
-  return unsqueeze(data::normalise(p.mean, p.deviation)(std::move(example), unused).at(0), 0);
+  return data::normalise(p.mean, p.deviation)(std::move(example), unused).at(0);
+}
+
+Tensor prepare(const Preprocessing& p, const Tensor& picture) {
+  return unsqueeze(prepare_planes(p, data::picture_planes(picture, {.grey = p.mean.size() == 1})), 0);
 }
 
 }  // namespace veldt::models

@@ -2,16 +2,19 @@
 #include "veldt/models/pretrained.h"
 
 #include <cmath>
-#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "veldt/core/error.h"
+#include "veldt/core/warning.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
 #include "veldt/io/state.h"
 #include "veldt/models/gpt2.h"
 #include "veldt/models/llama.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::models {
 namespace {
@@ -20,15 +23,14 @@ using ConfigJson = nlohmann::json;
 
 class Config {
  public:
-  // `most`: the numbers that the network may have, of which a file is to fill half at least.
-  Config(const ConfigJson& json, std::string where, double most = INFINITY)
-      : json_(json), where_(std::move(where)), most_(most) {
+  Config(const ConfigJson& json, std::string where) : json_(json), where_(std::move(where)) {
     if (!json.is_object()) refuse("it is no object");
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw IoError(IoError::Kind::malformed, str("cannot build the network of ", where_), why,
-                  "give the config.json of a network that Veldt has: bert, gpt2 or llama");
+    throw IoError(
+        IoError::Kind::malformed, str("cannot build the network of ", where_), why,
+        "give the config.json of the file, of a network that Veldt has: bert, roberta, gpt2 or llama");
   }
   // Null where the key is missing.
   const ConfigJson& at(const char* key) const {
@@ -58,12 +60,16 @@ class Config {
     if (!at(key).is_string()) refuse(str('"', key, "\" is not a text"));
     return at(key).get<std::string>();
   }
-  // Before a network is made of sizes that a file says: about how many numbers it has.
-  void check_count(std::int64_t vocabulary, std::int64_t size, std::int64_t layers,
-                   std::int64_t inner) const {
-    const auto n = [](std::int64_t value) { return static_cast<double>(value); };
-    if (n(vocabulary) * n(size) + n(layers) * n(size) * (2 * n(size) + 2 * n(inner)) > most_)
-      refuse("it has several times as many numbers as the file beside it");
+  // A whole number or a list of some.
+  std::vector<std::int64_t> numbers(const char* key) const {
+    std::vector<std::int64_t> all;
+    if (at(key).is_null()) return all;
+    for (const ConfigJson& value : at(key).is_array() ? at(key) : ConfigJson::array({at(key)})) {
+      const auto number = io::whole_number<std::int64_t>(value);
+      if (!number) refuse(str('"', key, "\" is neither a whole number nor a list of them"));
+      all.push_back(*number);
+    }
+    return all;
   }
   // For what Veldt has in one form alone.
   void expect(const char* key, std::initializer_list<ConfigJson> known) const {
@@ -76,11 +82,11 @@ class Config {
  private:
   const ConfigJson& json_;
   std::string where_;
-  double most_;
 };
 
-std::unique_ptr<nn::Module> bert_of(const Config& config, Rng& rng) {
+std::unique_ptr<nn::Module> bert_of(const Config& config, bool is_roberta, Rng& rng) {
   BertOptions o;
+  if (is_roberta) config.read("pad_token_id", o.position_padding.emplace(1));
   config.expect("hidden_act", {"gelu"});
   config.expect("position_embedding_type", {"absolute"});
   config.expect("is_decoder", {false});
@@ -94,11 +100,10 @@ std::unique_ptr<nn::Module> bert_of(const Config& config, Rng& rng) {
   config.read("layer_norm_eps", o.layer_norm_eps);
   config.read("hidden_dropout_prob", o.hidden_dropout_prob);
   config.read("attention_probs_dropout_prob", o.attention_probs_dropout_prob);
-  config.check_count(o.vocab_size, o.hidden_size, o.num_hidden_layers, o.intermediate_size);
   return std::make_unique<Bert>(o, rng);
 }
 
-std::unique_ptr<nn::Module> gpt2_of(const Config& config, Rng& rng) {
+std::unique_ptr<CausalModel> gpt2_of(const Config& config, Rng& rng) {
   Gpt2Options o;
   config.expect("activation_function", {"gelu_new", "gelu_pytorch_tanh"});
   config.expect("scale_attn_weights", {true});
@@ -115,8 +120,6 @@ std::unique_ptr<nn::Module> gpt2_of(const Config& config, Rng& rng) {
   config.read("embd_pdrop", o.embd_pdrop);
   config.read("attn_pdrop", o.attn_pdrop);
   config.read("tie_word_embeddings", o.tie_word_embeddings);
-  config.check_count(o.vocab_size, o.n_embd, o.n_layer, o.n_inner > 0 ? o.n_inner : 4 * o.n_embd);
-  config.check_count(o.n_positions, o.n_embd, 0, 0);
   return std::make_unique<Gpt2>(o, rng);
 }
 
@@ -145,7 +148,7 @@ void read_rope(const Config& config, LlamaOptions& o) {
   }
 }
 
-std::unique_ptr<nn::Module> llama_of(const Config& config, Rng& rng) {
+std::unique_ptr<CausalModel> llama_of(const Config& config, Rng& rng) {
   LlamaOptions o;
   config.expect("hidden_act", {"silu"});
   config.read("vocab_size", o.vocab_size);
@@ -164,8 +167,6 @@ std::unique_ptr<nn::Module> llama_of(const Config& config, Rng& rng) {
   config.read("mlp_bias", o.mlp_bias);
   config.read("tie_word_embeddings", o.tie_word_embeddings);
   read_rope(config, o);
-  config.check_count(o.vocab_size, o.hidden_size, o.num_hidden_layers, o.intermediate_size);
-  config.check_count(o.num_attention_heads, o.head_dim, 0, 0);
   return std::make_unique<Llama>(o, rng);
 }
 
@@ -186,79 +187,148 @@ std::string with_torch_norms(std::string name) {
   return name;
 }
 
-// The file's tensors under the network's names: a prefix that one of the two has and the other lacks is made
-// the same. The heads with which BERT was trained are left out.
-NamedTensors renamed(const NamedTensors& tensors, const nn::Module& network) {
-  std::set<std::string> known;
-  for (const auto& [name, tensor] : network.state_dict()) known.insert(name);
-  NamedTensors all;
-  for (const auto& [given, tensor] : tensors) {
-    if (is_computed(given)) continue;
-    const std::string name = with_torch_norms(given);
-    std::string found = name;
-    for (const char* prefix : {"transformer.", "model.", "bert."}) {
-      if (known.contains(found)) break;
-      if (known.contains(prefix + name))
-        found = prefix + name;
-      else if (name.starts_with(prefix) && known.contains(name.substr(std::string(prefix).size())))
-        found = name.substr(std::string(prefix).size());
-    }
-    // A head that is the embedding itself.
-    if (found == "lm_head.weight" && !known.contains(found)) continue;
-    if (found.starts_with("cls.") && !known.contains(found)) continue;
-    all.push_back({found, tensor});
-  }
-  return all;
+// Without the prefix of a network's inner part, which some files have and others lack.
+std::string without_prefix(const std::string& name) {
+  for (const std::string prefix : {"bert.", "roberta.", "transformer.", "model."})
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  return name;
 }
 
-std::unique_ptr<nn::Module> network_of(const std::string& text, const std::string& where, double most,
-                                       Rng& rng) {
-  ConfigJson json;
+std::string first_word(const std::string& name) { return name.substr(0, name.find('.')); }
+
+// A part that files for other tasks lack, and that may begin with new values: BERT's pooler.
+bool may_be_new(const std::string& name) { return first_word(name) == "pooler"; }
+
+struct FittedState {
+  NamedTensors tensors;
+  std::vector<std::string> left_out;
+};
+
+// The file's tensors under the network's names. Heads, for tasks or of the first training, are left out: what
+// is below another word than the parts of the network.
+FittedState fitted(const NamedTensors& tensors, const nn::Module& network) {
+  std::map<std::string, std::string> own;
+  std::set<std::string> parts;
+  for (const auto& [name, tensor] : network.state_dict()) {
+    own[without_prefix(name)] = name;
+    parts.insert(first_word(without_prefix(name)));
+  }
+  // Of a network whose head is the embedding itself.
+  if (dynamic_cast<const CausalModel*>(&network) != nullptr) parts.insert("lm_head");
+  FittedState state;
+  std::set<std::string> taken;
+  for (const auto& [given, tensor] : tensors) {
+    if (is_computed(given)) continue;
+    const std::string name = without_prefix(with_torch_norms(given));
+    if (const auto found = own.find(name); found != own.end()) {
+      if (!taken.insert(name).second)
+        throw IoError(IoError::Kind::malformed, str("cannot load ", given),
+                      str("the file has two tensors for ", found->second), "leave one of them out");
+      state.tensors.push_back({found->second, tensor});
+    } else if (!parts.contains(first_word(name))) {
+      state.left_out.push_back(given);
+    } else if (name != "lm_head.weight") {
+      state.tensors.push_back({given, tensor});  // which does not fit
+    }
+  }
+  return state;
+}
+
+ConfigJson json_of(const std::string& text, const std::string& where) {
   try {
-    json = io::parse_json<ConfigJson>(text);
+    return io::parse_json<ConfigJson>(text);
   } catch (const IoError& e) {
     throw IoError(IoError::Kind::malformed, str("cannot read ", where), e.why(),
-                  "give a network's config.json");
+                  "give the file that transformers wrote");
   }
-  const Config config(json, where, most);
+}
+
+std::unique_ptr<nn::Module> with_end_tokens(std::unique_ptr<CausalModel> model, const Config& config) {
+  model->set_end_tokens(config.numbers("eos_token_id"));
+  return model;
+}
+
+std::unique_ptr<nn::Module> network_of(const ConfigJson& json, const std::string& where, Rng& rng) {
+  const Config config(json, where);
   const std::string type = config.text("model_type", "");
   try {
-    if (type == "bert") return bert_of(config, rng);
-    if (type == "gpt2") return gpt2_of(config, rng);
-    if (type == "llama") return llama_of(config, rng);
+    for (const char* roberta : {"roberta", "xlm-roberta", "camembert"})
+      if (type == roberta) return bert_of(config, true, rng);
+    if (type == "bert") return bert_of(config, false, rng);
+    if (type == "gpt2") return with_end_tokens(gpt2_of(config, rng), config);
+    if (type == "llama") return with_end_tokens(llama_of(config, rng), config);
   } catch (const ConfigError& e) {
     config.refuse(str(e.summary(), ": ", e.why()));
   }
   config.refuse(str("\"model_type\" is \"", type.substr(0, 40), "\", which Veldt does not have"));
 }
 
-// The file with the numbers: whole, in parts, or PyTorch's.
-io::LoadedState state_in(const std::string& folder) {
-  const std::string whole = folder + "/model.safetensors";
-  for (const std::string& path : {whole, whole + ".index.json", folder + "/pytorch_model.bin"})
-    if (std::filesystem::exists(path)) return io::load_state(path);
-  return io::load_state(whole);
+// Sizes are untrusted: the network is first made without memory, and counted.
+void check_size(const ConfigJson& json, const std::string& where, const NamedTensors& tensors) {
+  const Config config(json, where);
+  for (const char* key : {"num_hidden_layers", "n_layer"}) {
+    std::int64_t layers = 1;
+    config.read(key, layers);
+    if (layers > std::ssize(tensors))
+      config.refuse(str("its layers are ", layers, ", and the file beside it has fewer tensors"));
+  }
+  double in_file = 0, asked = 0;
+  for (const auto& [name, tensor] : tensors) in_file += static_cast<double>(tensor.numel());
+  try {
+    step_facts([&] {
+      Rng unused(0);
+      for (const auto& [name, tensor] : network_of(json, where, unused)->named_parameters())
+        if (!may_be_new(name)) asked += static_cast<double>(tensor.numel());
+    });
+  } catch (const OutOfMemory&) {  // of one tensor that no machine could hold
+    asked = INFINITY;
+  }
+  if (asked > in_file)
+    config.refuse(str("its sizes ask for ", asked, " numbers, and the file beside it holds ", in_file));
+}
+
+// What text ends with is often said in a file of its own.
+void read_generation(const std::string& path, nn::Module& network) {
+  auto* model = dynamic_cast<CausalModel*>(&network);
+  if (model == nullptr || !io::exists(path)) return;
+  const ConfigJson json = json_of(io::read_file(path, io::kMaxJsonBytes), path);
+  const Config config(json, path);
+  if (!config.at("eos_token_id").is_null()) model->set_end_tokens(config.numbers("eos_token_id"));
 }
 
 }  // namespace
 
 std::unique_ptr<nn::Module> from_config(const std::string& text, const std::string& where, Rng& rng) {
-  return network_of(text, where, INFINITY, rng);
+  return network_of(json_of(text, where), where, rng);
 }
 
-std::unique_ptr<nn::Module> load_pretrained(const std::string& folder) {
-  const std::string path = folder + "/config.json", text = io::read_file(path, io::kMaxJsonBytes);
-  const io::LoadedState state = state_in(folder);
-  double numbers = 0;
-  for (const auto& [name, tensor] : state.tensors) numbers += static_cast<double>(tensor.numel());
-  auto network = network_of(text, path, 2 * numbers + 1e6, nn::default_rng());
-  network->load_state_dict(renamed(state.tensors, *network));
+std::unique_ptr<nn::Module> load_pretrained(const std::string& folder, const PretrainedOptions& options,
+                                            nn::LoadReport* report) {
+  const std::string path = folder + "/config.json";
+  const ConfigJson json = json_of(io::read_file(path, io::kMaxJsonBytes), path);
+  const io::LoadedState file = io::load_state(folder);
+  check_size(json, path, file.tensors);
+  auto network = network_of(json, path, nn::default_rng());
+  network->to(options.dtype);
+  FittedState state = fitted(file.tensors, *network);
+  nn::LoadReport found = network->load_state_dict(state.tensors, false);
+  for (const std::string& name : found.missing)
+    if (!may_be_new(name)) network->load_state_dict(state.tensors);  // says all that does not fit
+  if (!found.unexpected.empty() || !found.mismatched.empty()) network->load_state_dict(state.tensors);
+  found.unexpected = std::move(state.left_out);
+  if (report == nullptr && !found.missing.empty())
+    warn(str(folder, " has no ", first_word(found.missing.front()),
+             ": that part has new values, and is to be trained before it is used"));
+  if (report != nullptr) *report = std::move(found);
+  read_generation(folder + "/generation_config.json", *network);
+  network->to(options.device);
   network->eval();
   return network;
 }
 
-std::unique_ptr<CausalModel> load_causal(const std::string& folder) {
-  auto network = load_pretrained(folder);
+std::unique_ptr<CausalModel> load_causal(const std::string& folder, const PretrainedOptions& options,
+                                         nn::LoadReport* report) {
+  auto network = load_pretrained(folder, options, report);
   if (auto* model = dynamic_cast<CausalModel*>(network.get())) {
     network.release();
     return std::unique_ptr<CausalModel>(model);

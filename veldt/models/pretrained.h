@@ -12,18 +12,29 @@
 
 namespace veldt::models {
 
-// A new network as a config.json describes it, "model_type" bert, gpt2 or llama: a Bert, Gpt2 or Llama, whose
-// dropout begins in training. Throws IoError malformed, naming the key, for a type that is not known and for
-// what changes the network in a way that Veldt does not have; keys that do not change it are left alone.
+// A new network as a config.json describes it, "model_type" bert, roberta (xlm-roberta, camembert), gpt2 or
+// llama: a Bert, Gpt2 or Llama, whose dropout begins in training. It takes the memory that the sizes ask for.
+// Throws IoError malformed, naming the key, for a type that is not known and for what changes the network in
+// a way that Veldt does not have; keys that do not change it are left alone.
 std::unique_ptr<nn::Module> from_config(const std::string& json, const std::string& where = "config.json",
                                         Rng& rng = nn::default_rng());
 
-// The network in a folder: its config.json, and the numbers of its model.safetensors, or of the parts that
-// model.safetensors.index.json lists, or of its pytorch_model.bin; in evaluation. A name
-// may lack the prefix of a network's inner part, or have one more ("bert."), and buffers that are computed
-// may be there. Throws IoError missing or malformed, and Error listing the names that do not fit.
-std::unique_ptr<nn::Module> load_pretrained(const std::string& folder);
-// The same, for a network that continues text. Throws ConfigError for another.
-std::unique_ptr<CausalModel> load_causal(const std::string& folder);
+struct PretrainedOptions {
+  DType dtype = DType::f32;  // of the parameters, whatever the file has
+  Device device = {};
+};
+
+// The network in a folder: its config.json, and the weights that io::load_state() finds beside it; in
+// evaluation. A name may lack the prefix of a network's inner part, or have one more ("bert."), and buffers
+// that are computed may be there. The body of a file with a head for a task (BertForSequenceClassification,
+// BertForMaskedLM ..) is loaded, and a BERT without a pooler gets a new one: `report` lists the head as
+// unexpected and the pooler as missing; without a report a new part is a warning. Throws IoError missing or
+// malformed, for sizes that the file does not fill too, and Error listing the names that do not fit.
+std::unique_ptr<nn::Module> load_pretrained(const std::string& folder, const PretrainedOptions& options = {},
+                                            nn::LoadReport* report = nullptr);
+// The same, for a network that continues text; it knows the config's end tokens. Throws ConfigError for
+// another.
+std::unique_ptr<CausalModel> load_causal(const std::string& folder, const PretrainedOptions& options = {},
+                                         nn::LoadReport* report = nullptr);
 
 }  // namespace veldt::models

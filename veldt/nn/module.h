@@ -145,8 +145,9 @@ class Module {
   // none.
   Module& requires_grad(bool on, std::string_view prefix = {});
   // As requires_grad(false, prefix); besides, the batch norms there work in training as in evaluation, by
-  // their running statistics, which stay as they are: what is frozen computes the same whatever else is
-  // learned. requires_grad(true, prefix) lifts both.
+  // their running statistics, which stay as they are: what is frozen is the same whatever else is learned.
+  // Dropout goes on there in training, as it does in torch: it has nothing to lose, and what is learned
+  // behind it gains. requires_grad(true, prefix) lifts both.
   Module& freeze(std::string_view prefix = {});
   bool frozen() const { return frozen_; }
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "veldt/core/error.h"
-#include "veldt/nn/module.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/ops/create.h"
 #include "veldt/tensor/graph.h"
 
@@ -80,27 +80,6 @@ class Calls : public CallListener {
   std::vector<Row>& rows_;
 };
 
-// Evaluation mode while it exists; then each module's mode is restored.
-class Evaluating {
- public:
-  explicit Evaluating(const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
-      modules_.push_back(const_cast<Module*>(row.module));
-      were_training_.push_back(row.module->training());
-    }
-    for (Module* m : modules_) m->eval();
-  }
-  ~Evaluating() {
-    for (std::size_t i = 0; i < modules_.size(); ++i) modules_[i]->train(were_training_[i]);
-  }
-  Evaluating(const Evaluating&) = delete;
-  Evaluating& operator=(const Evaluating&) = delete;
-
- private:
-  std::vector<Module*> modules_;  // outer ones first, so that inner ones take precedence
-  std::vector<bool> were_training_;
-};
-
 // Columns as wide as their widest entry, the first one to the left, the others to the right.
 std::string table(const std::vector<std::array<std::string, 5>>& lines) {
   std::array<std::size_t, 5> width{};
@@ -133,7 +112,7 @@ std::string Module::summary(const Tensor& input) const {
   std::vector<Row>& rows = tree.rows();
   {
     const NoGrad off;
-    const Evaluating evaluating(rows);
+    const Evaluating evaluating(*this);
     Calls calls(rows);
     (*this)(input);
   }

@@ -8,6 +8,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/onnx/network.h"
 #include "veldt/onnx/trace.h"
 #include "veldt/onnx/write.h"
@@ -21,23 +22,6 @@ namespace {
 
 // Primes, so that a size which happens to be a multiple of one is none of the next.
 const std::vector<std::int64_t> kBatches = {2, 3, 5};
-
-// In evaluation mode while it exists.
-class EvaluationScope {
- public:
-  explicit EvaluationScope(nn::Module& module) {
-    for (const auto& [name, inner] : module.named_modules()) before_.emplace_back(inner, inner->training());
-    module.eval();
-  }
-  ~EvaluationScope() {
-    for (const auto& [module, training] : before_) module->train(training);  // outer ones first
-  }
-  EvaluationScope(const EvaluationScope&) = delete;
-  EvaluationScope& operator=(const EvaluationScope&) = delete;
-
- private:
-  std::vector<std::pair<nn::Module*, bool>> before_;
-};
 
 // One run of what is exported.
 struct Run {
@@ -214,7 +198,7 @@ class Export {
 
 Exported export_model(const std::string& path, nn::Module& module, const TensorList& inputs,
                       const ExportOptions& options) {
-  const EvaluationScope evaluation(module);
+  const nn::Evaluating evaluation(module);
   const NamedTensors tensors = module.state_dict();
   const Exportable call = [&](const TensorList& in) {
     return in.size() == 1 ? TensorList{module(in[0])} : module(in);

@@ -9,6 +9,11 @@ namespace veldt::optim {
 
 std::vector<NamedTensors> split_by_prefix(const NamedTensors& parameters,
                                           const std::vector<std::string>& prefixes) {
+  std::set<std::string> once;
+  for (const std::string& prefix : prefixes)
+    if (!once.insert(prefix).second)
+      throw ConfigError(str("the group ", prefix, " is there twice"),
+                        "a parameter has the options of one group", "leave one of them out");
   std::vector<NamedTensors> parts(prefixes.size() + 1);
   std::vector<bool> fits(prefixes.size());
   for (const NamedTensor& parameter : parameters) {

@@ -13,7 +13,7 @@
 namespace veldt::optim {
 
 // The parameters that are below none of the prefixes, then those of each, by the longest that fits. Throws
-// ConfigError for a prefix that no name is below.
+// ConfigError for a prefix that no name is below, or that is there twice.
 std::vector<NamedTensors> split_by_prefix(const NamedTensors& parameters,
                                           const std::vector<std::string>& prefixes);
 

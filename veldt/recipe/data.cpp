@@ -23,6 +23,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/shape.h"
 #include "veldt/recipe/call.h"
+#include "veldt/recipe/known.h"
 
 namespace veldt::recipe {
 namespace {
@@ -110,7 +111,7 @@ void load_pictures(const Recipe& recipe, const std::string& folder, Data& into) 
     into.train = data::picture_folder(has_train ? train : path, options);
     options.classes = into.train->classes();
     if (has_test) into.test = data::picture_folder(test, options);
-    if (recipe.height == 0 || recipe.width == 0) {
+    if ((recipe.height == 0 || recipe.width == 0) && !fits_pictures(recipe)) {
       const Shape first = into.train->get(0).at(0).shape();
       into.train = of_one_size(into.train, first);
       if (has_test) into.test = of_one_size(into.test, first);

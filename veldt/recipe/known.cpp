@@ -170,6 +170,10 @@ models::Preprocessing preprocessing_of(const Recipe& recipe) {
   return models::about(known_network(recipe).name).preprocessing;
 }
 
+bool fits_pictures(const Recipe& recipe) {
+  return recipe.is_known_network() && !recipe.prepare.given() && (recipe.height == 0 || recipe.width == 0);
+}
+
 std::string prefix_of(const Recipe& recipe, const std::string& name) {
   return recipe.is_known_network() && name == "head" ? head_of(recipe) : name;
 }

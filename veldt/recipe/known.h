@@ -27,6 +27,9 @@ void begin_known(const Recipe& recipe, nn::Module& network);
 
 // How the architecture wants its pictures.
 models::Preprocessing preprocessing_of(const Recipe& recipe);
+// Whether it brings them to its size itself, by models::prepare_planes(): unless data.prepare, or data.height
+// and data.width, say another.
+bool fits_pictures(const Recipe& recipe);
 // The beginning of names that is meant: of "head", the name that this architecture's has.
 std::string prefix_of(const Recipe& recipe, const std::string& name);
 

@@ -1,6 +1,8 @@
 // Transforms of pictures as recipes write them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "veldt/data/augment.h"
 #include "veldt/models/model_file.h"
 #include "veldt/recipe/call.h"
@@ -121,12 +123,15 @@ data::Transform transforms_of(const Written& written) {
 
 data::Transform preparing(const Recipe& recipe) {
   if (!recipe.is_known_network() || recipe.prepare.given()) return transforms_of(recipe.prepare);
-  const models::Preprocessing wanted = preprocessing_of(recipe);
-  const bool is_sized = recipe.height > 0 && recipe.width > 0;  // and is read in this size
-  return [wanted, is_sized](data::Example example, Rng& rng) {
-    if (!is_sized) example = data::resize({wanted.width, wanted.height})(std::move(example), rng);
-    const models::Preprocessing p = models::with_channels(wanted, example.at(0).size(0));
-    return data::normalise(p.mean, p.deviation)(std::move(example), rng);
+  return [wanted = preprocessing_of(recipe), fits = fits_pictures(recipe)](data::Example example, Rng&) {
+    Tensor& planes = example.at(0);
+    models::Preprocessing p = models::with_channels(wanted, planes.size(0));
+    if (!fits) {  // it was read in the size that the recipe says
+      p.height = planes.size(1), p.width = planes.size(2);
+      p.shorter_side = std::min(p.height, p.width);
+    }
+    planes = models::prepare_planes(p, planes);
+    return example;
   };
 }
 

@@ -12,6 +12,7 @@
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/denoise.h"
 #include "veldt/recipe/forecast.h"
+#include "veldt/recipe/known.h"
 #include "veldt/recipe/series.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/translate.h"
@@ -79,8 +80,9 @@ Tensor Trained::prepare(const Tensor& picture) const {
   check_use(recipe, recipe.is_of_pictures() && !recipe.denoises(), "prepare()", "classify pictures");
   const NoGrad off;
   const Shape& input = facts.model.input;
-  data::Example example{
-      data::picture_planes(picture, {.height = input[1], .width = input[2], .grey = input[0] == 1})};
+  data::FolderOptions read{.grey = input[0] == 1};
+  if (!fits_pictures(recipe)) read.height = input[1], read.width = input[2];
+  data::Example example{data::picture_planes(picture, read)};
   Rng rng(0);
   if (const data::Transform transform = preparing(recipe)) example = transform(example, rng);
   return veldt::to(unsqueeze(example.at(0), 0), device());

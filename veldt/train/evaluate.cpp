@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/nn/evaluating.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
@@ -12,42 +13,6 @@
 #include "veldt/train/trainer.h"
 
 namespace veldt::train {
-namespace {
-
-// The modules of a model, outer ones first, and whether each was in training.
-class Modes final : public nn::Fields {
- public:
-  explicit Modes(nn::Module& model) {
-    kept_.push_back({&model, model.training()});
-    model.fields(*this);
-  }
-  void restore() const {
-    for (const auto& [module, training] : kept_) module->train(training);
-  }
-
- private:
-  void on_tensor(const std::string&, Tensor&) override {}
-  void on_module(const std::string&, int, nn::Module& module) override {
-    kept_.push_back({&module, module.training()});
-  }
-
-  std::vector<std::pair<nn::Module*, bool>> kept_;
-};
-
-// Evaluation mode while it exists; then each module returns to its own mode.
-class Evaluating {
- public:
-  explicit Evaluating(nn::Module& model) : modes_(model) { model.eval(); }
-  ~Evaluating() { modes_.restore(); }
-  Evaluating(const Evaluating&) = delete;
-  Evaluating& operator=(const Evaluating&) = delete;
-
- private:
-  Modes modes_;
-  NoGrad off_;
-};
-
-}  // namespace
 
 // The loss of a batch and its weight: the number of labels that count for cross entropy of indices, else the
 // number of examples.
@@ -61,7 +26,8 @@ std::pair<double, double> Trainer::weighed_loss(const Loss& loss, const TensorLi
 }
 
 Scores Trainer::evaluate(data::Loader& loader) {
-  const Evaluating now(model_);
+  const nn::Evaluating now(model_);
+  const NoGrad off;
   std::optional<Averages::Swapped> averaged;
   if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
   std::vector<std::unique_ptr<Metric>> metrics;
@@ -90,7 +56,8 @@ Scores Trainer::evaluate(data::Loader& loader) {
 }
 
 Tensor Trainer::predict(data::Loader& loader) {
-  const Evaluating now(model_);
+  const nn::Evaluating now(model_);
+  const NoGrad off;
   std::optional<Averages::Swapped> averaged;
   if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
   std::vector<Tensor> outputs;
