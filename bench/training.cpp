@@ -1,5 +1,6 @@
 // Training steps of small networks as train::Trainer takes them, each a Plan of forward, loss, backward and
-// optimizer: LeNet and an LSTM over characters (examples/mnist.cpp, examples/char_lstm.cpp), and a GPT.
+// optimizer: LeNet and an LSTM over characters (examples/mnist.cpp, examples/char_lstm.cpp), a GPT, and
+// ResNet-18 as He et al. 2016 have it for pictures of 32x32: no pooling before its blocks.
 //   bench_training [THREADS]                answers lines "CASE SECONDS" with the milliseconds of each step
 //   bench_training [THREADS] --profile CASE prints where the time of a step goes
 //   bench_training [THREADS] --avx2 [..]    the same without AVX-512; oneDNN has a variable for its part of
@@ -15,8 +16,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "memory.h"
 #include "veldt/cpu/instruction_set.h"
 #include "veldt/veldt.h"
 
@@ -79,6 +82,31 @@ class Writer : public nn::Module {
   nn::Linear head_;
 };
 
+// Two 3x3 convolutions beside the identity, or beside a 1x1 convolution where the shape changes.
+class Block : public nn::Module {
+ public:
+  Block(std::int64_t in, std::int64_t out, std::int64_t stride, Rng& rng)
+      : conv1_(in, out, 3, {.stride = stride, .padding = 1, .bias = false}, rng),
+        conv2_(out, out, 3, {.padding = 1, .bias = false}, rng),
+        bn1_(out),
+        bn2_(out) {
+    if (in != out)
+      side_.emplace(nn::Conv2d(in, out, 1, {.stride = stride, .bias = false}, rng), nn::BatchNorm2d(out));
+  }
+  Tensor forward(const Tensor& x) const override {
+    const Tensor y = bn2_(conv2_(relu(bn1_(conv1_(x)))));
+    return relu(y + (side_ ? (*side_)(x) : x));
+  }
+  void fields(nn::Fields& f) override {
+    f("conv1", conv1_)("conv2", conv2_)("bn1", bn1_)("bn2", bn2_)("side", side_);
+  }
+
+ private:
+  nn::Conv2d conv1_, conv2_;
+  nn::BatchNorm2d bn1_, bn2_;
+  std::optional<nn::Sequential> side_;
+};
+
 // A network, its optimizer, and a batch.
 struct Work {
   std::shared_ptr<nn::Module> model;
@@ -125,12 +153,31 @@ Work gpt(Rng& rng) {
           nullptr};
 }
 
+Work resnet18(Rng& rng) {
+  const auto model = std::make_shared<nn::Sequential>(
+      nn::Conv2d(3, 64, 3, {.padding = 1, .bias = false}, rng), nn::BatchNorm2d(64), nn::ReLU());
+  std::int64_t in = 64;
+  for (const std::int64_t out : {64, 128, 256, 512}) {
+    model->add(Block(in, out, in == out ? 1 : 2, rng));
+    model->add(Block(out, out, 1, rng));
+    in = out;
+  }
+  model->add(nn::AdaptiveAvgPool2d(1));
+  model->add(nn::Flatten());
+  model->add(nn::Linear(in, 10, rng));
+  const Tensor x = randn({64, 3, 32, 32}, rng), y = randint({64}, rng, 0, 10);
+  return {
+      model,
+      std::make_unique<optim::SGD>(model->named_parameters(), optim::SGDOptions{.lr = 1e-2, .momentum = 0.9}),
+      [=] { return cross_entropy((*model)(x), y); }, nullptr};
+}
+
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One JSON object: the milliseconds of each step, and the last loss.
+// One JSON object: the milliseconds of each step, the last loss, and the most memory that was held.
 void answer(Work& work, double seconds) {
   const char* before = "{\"ms\": [";
   const auto start = Clock::now();
@@ -140,7 +187,7 @@ void answer(Work& work, double seconds) {
     std::printf("%s%.4f", before, 1e3 * seconds_since(step));
     before = ", ";
   } while (seconds_since(start) < seconds);
-  std::printf("], \"loss\": %.4f}\n", work.plan->output().item());
+  std::printf("], \"loss\": %.4f, \"mb\": %.1f}\n", work.plan->output().item(), bench::peak_memory());
   std::fflush(stdout);
 }
 
@@ -154,11 +201,12 @@ int main(int argc, char** argv) try {
   }
   set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   const std::map<std::string, Work (*)(Rng&)> makers = {
-      {"lenet", lenet}, {"char_lstm", char_lstm}, {"gpt", gpt}};
+      {"lenet", lenet}, {"char_lstm", char_lstm}, {"gpt", gpt}, {"resnet18", resnet18}};
   std::map<std::string, Work> ready;
   const auto work_of = [&](const std::string& name) -> Work& {
     if (!makers.contains(name))
-      throw ConfigError("there is no case " + name, "it is none of lenet, char_lstm and gpt", "name one");
+      throw ConfigError("there is no case " + name, "it is none of lenet, char_lstm, gpt and resnet18",
+                        "name one");
     Work& work = ready[name];
     if (!work.plan) {
       Rng rng(1);

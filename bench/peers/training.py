@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The training steps of bench/training.cpp in PyTorch, in turn with Veldt: milliseconds a step.
+"""The training steps of bench/training.cpp in PyTorch, in turn with Veldt: milliseconds a step, and memory.
 
 usage: training.py BENCH_TRAINING [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--compiled] [--avx2]
 
 BENCH_TRAINING is the path of bench_training; PyTorch is that of the interpreter that runs this. Both stay alive and
-warm. The median step of each sample counts; the ratio is the median of the rounds' ratios. --compiled adds
+warm. The median step of each sample counts; the ratio is the median of the rounds' ratios. Memory is the most that a process has held (VmHWM) since it began, so a case by itself tells its own.
+--compiled adds
 torch.compile of forward and backward; --avx2 keeps both from AVX-512.
 """
 import argparse
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 
-LETTERS, CASES = 65, ("lenet", "char_lstm", "gpt")
+LETTERS, CASES = 65, ("lenet", "char_lstm", "gpt", "resnet18")
 SETTLE = 0.05  # seconds until the threads of the last sample no longer spin
 # For PyTorch: memory that a step frees is kept for the next one, in huge pages, instead of faulting anew.
 TUNED = {
@@ -76,6 +77,26 @@ def torch_works():
             nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
         )
 
+    class Residual(nn.Module):
+        def __init__(self, inputs, outputs, stride):
+            super().__init__()
+            self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+            self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+            self.bn1, self.bn2, self.side = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs), nn.Identity()
+            if inputs != outputs:
+                self.side = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+        def forward(self, x):
+            y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+            return F.relu(y + self.side(x))
+
+    def resnet18():
+        layers, inputs = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()], 64
+        for outputs in (64, 128, 256, 512):
+            layers += [Residual(inputs, outputs, 1 if inputs == outputs else 2), Residual(outputs, outputs, 1)]
+            inputs = outputs
+        return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
     def letters(*shape):
         return torch.randint(0, LETTERS, shape)
 
@@ -83,6 +104,9 @@ def torch_works():
         if case == "lenet":
             model, x, y = lenet(), torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,))
             return model, x, y, torch.optim.Adam(model.parameters(), fused=True), None
+        if case == "resnet18":
+            model, x, y = resnet18(), torch.randn(64, 3, 32, 32), torch.randint(0, 10, (64,))
+            return model, x, y, torch.optim.SGD(model.parameters(), 1e-2, momentum=0.9, fused=True), None
         if case == "char_lstm":
             model = Writer()
             adam = torch.optim.Adam(model.parameters(), 2e-3, fused=True)
@@ -111,6 +135,11 @@ def torch_works():
     return torch, work
 
 
+def peak_memory():
+    with open("/proc/self/status") as status:
+        return next(float(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
+
+
 def serve(threads, compiled):
     torch, work = torch_works()
     torch.set_num_threads(threads)
@@ -126,12 +155,12 @@ def serve(threads, compiled):
             begin = time.perf_counter()
             loss = step()
             times.append(1e3 * (time.perf_counter() - begin))
-        print(json.dumps({"ms": times, "loss": loss.item()}), flush=True)
+        print(json.dumps({"ms": times, "loss": loss.item(), "mb": peak_memory()}), flush=True)
 
 
 class Program:
     def __init__(self, name, command, environment):
-        self.name = name
+        self.name, self.mb = name, 0
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
             env={**os.environ, **environment},
@@ -146,7 +175,9 @@ class Program:
     def sample(self, case, seconds):
         time.sleep(SETTLE)
         self.process.stdin.write(f"{case} {seconds}\n")
-        return statistics.median(json.loads(self.line())["ms"])
+        answer = json.loads(self.line())
+        self.mb = answer["mb"]
+        return statistics.median(answer["ms"])
 
 
 def main():
@@ -182,6 +213,7 @@ def main():
         for i, program in enumerate(programs):
             times = [r[i] for r in rounds]
             text += f"  {program.name} {statistics.median(times):.2f} ({min(times):.2f} to {max(times):.2f})"
+            text += f" {program.mb:.0f} MB"
         for i, peer in enumerate(peers, 1):
             ratios = [r[i] / r[0] for r in rounds]
             range_ = f"({min(ratios):.2f} to {max(ratios):.2f})"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -142,6 +143,38 @@ TEST(CpuConvolution, RefusesIntegers) {
   Array<std::int64_t> x({1, 1, 1});
   EXPECT_THROW(cpu::backend().convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view()),
                DeviceError);
+}
+
+// Channels last; both what oneDNN has and, for a stride beyond its numbers, what it refuses.
+TEST(CpuConvolution, OfFrozenWeightsIsTheSameWithWhatFollows) {
+  for (const std::int64_t stride : {std::int64_t{1}, std::int64_t{1} << 30}) {
+    const Shape x_shape = {3, 6, 8, 5}, w_shape = {4, 3, 3, 3};
+    FrozenConv frozen{.layout = {.dims = 2, .stride = {stride, 1, 1}, .padding = {1, 1, 0}, .groups = 2},
+                      .low = -0.5,
+                      .high = 1.0};
+    const Shape y_shape = {3, 4, frozen.layout.output_size(0, 10, 3), 5};
+    Array<float> x = Array<float>::random(x_shape, 1), w = Array<float>::random(w_shape, 2),
+                 bias = Array<float>::random({4}, 3), added = Array<float>::random(y_shape, 4),
+                 want(y_shape, 7.0F), x_last({3, 8, 5, 6}, 7.0F), added_last({3, y_shape[2], 5, 4}, 7.0F),
+                 out_last({3, y_shape[2], 5, 4}, 7.0F), out(y_shape, 7.0F);
+    // [n, height, width, channels] as [n, channels, height, width].
+    const auto channels_last = [](Array<float>& a) {
+      const View v = a.view();
+      return View{v.data,
+                  v.dtype,
+                  {v.shape[0], v.shape[3], v.shape[1], v.shape[2]},
+                  {v.strides[0], v.strides[3], v.strides[1], v.strides[2]}};
+    };
+    const Backend& cpu = cpu::backend();
+    cpu.copy(x.view(), channels_last(x_last));
+    cpu.copy(added.view(), channels_last(added_last));
+    const View bias_view = bias.view(), more = channels_last(added_last);
+    cpu.convolve(frozen.layout, ConvPart::output, x.view(), w.view(), &bias_view, want.view());
+    cpu.convolve_frozen(frozen, channels_last(x_last), w.view(), &bias_view, &more, channels_last(out_last));
+    cpu.copy(channels_last(out_last), out.view());
+    for (std::size_t i = 0; i < want.values().size(); ++i)
+      EXPECT_NEAR(out.values()[i], std::clamp(want.values()[i] + added.values()[i], -0.5F, 1.0F), 1e-5);
+  }
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct MlpStep;         // core/mlp.h
 struct GridLayout;      // core/grid.h
 struct GridDerivative;  // core/grid.h
 struct ConvLayout;      // core/convolution.h
+struct FrozenConv;      // core/convolution.h
 enum class ConvPart : std::uint8_t;
 struct PoolLayout;  // core/pooling.h
 
@@ -58,6 +59,8 @@ struct Backend {
   // The bytes of workspace that a call of mlp over n rows takes; 0 if this backend has no such kernel (bf16
   // on a processor that cannot multiply it), and if null.
   std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
+  // Whether convolve_frozen is faster here than convolve, and may be called.
+  bool (*freezes_convolutions)() = nullptr;
   // Steps that it records and replays by itself.
   const DeviceSteps* steps = nullptr;
   // Free bytes of the device's memory.

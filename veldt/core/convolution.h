@@ -6,6 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
 
 #include "veldt/core/view.h"
 
@@ -46,6 +49,21 @@ struct ConvViews {
           : part == ConvPart::input_gradient ? a
                                              : b),
         y(part == ConvPart::output ? out : b) {}
+};
+
+// A convolution whose weights never change, with what follows it in the same pass: the entry convolve_frozen.
+struct FrozenConv {
+  // What a backend makes of the weights (their own order, plans for the sizes it has seen), for the next call
+  // with the same ones. It is shared by all threads that call at once.
+  struct Kept {
+    std::mutex mutex;
+    std::shared_ptr<void> made;
+  };
+
+  ConvLayout layout;
+  // Bounds of the result. A NaN may become `low` if there are any.
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };
 
 // The sizes of a convolution in three dimensions, as kernels loop over them; missing leading ones are 1.

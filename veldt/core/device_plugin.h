@@ -52,7 +52,7 @@ inline constexpr std::uint64_t kWaistDigest = [] {
   for (const std::size_t size :
        {sizeof(Backend), sizeof(DevicePlugin), sizeof(DeviceSteps), sizeof(DeviceFacts), sizeof(View),
         sizeof(Scalars), sizeof(Ramp), sizeof(OptimizerStep), sizeof(MlpStep), sizeof(GridLayout),
-        sizeof(GridDerivative), sizeof(ConvLayout), sizeof(PoolLayout)})
+        sizeof(GridDerivative), sizeof(ConvLayout), sizeof(FrozenConv), sizeof(PoolLayout)})
     add(size);
   add(ReduceOp::norm), add(RandomKind::permutation);  // the last of each: how many there are
   return h;

@@ -34,6 +34,9 @@ inline constexpr auto convolution_flops = [](Views v, const ConvLayout& layout, 
                                              const auto&...) {
   return ConvSizes(layout, ConvViews(part, v[0], v[1], v[3])).flops();
 };
+inline constexpr auto frozen_convolution_flops = [](Views v, const FrozenConv& c, const auto&...) {
+  return ConvSizes(c.layout, ConvViews(ConvPart::output, v[0], v[1], v[4])).flops();
+};
 inline constexpr auto stack_flops = [](Views v, const MlpStep& step, const auto&...) {
   return step.flops(v[MlpStep::x].shape[0], v[MlpStep::dx].data != nullptr);
 };

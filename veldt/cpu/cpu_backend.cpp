@@ -19,6 +19,7 @@ const Backend& backend() {
       .formula_name = formula_name,
       .multiplies = multiplies,
       .mlp_workspace = mlp_workspace,
+      .freezes_convolutions = freezes_convolutions,
 #define VELDT_ENTRY(name, ...) .name = guarded<kName, Entry::name, name>,
 #define VELDT_ANSWER(result, name, ...) .name = guarded<kName, Entry::name, name>,
 #include "veldt/core/entries.inc"

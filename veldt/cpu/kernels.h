@@ -15,6 +15,7 @@ void download(void* to, const void* from, std::size_t bytes);
 void synchronize();
 
 bool multiplies(DType, std::int64_t m, std::int64_t n);
+bool freezes_convolutions();
 std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
 
 // The entries, each in the file of its family.

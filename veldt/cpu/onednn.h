@@ -1,4 +1,4 @@
-// oneDNN behind two functions: the fastest f32 matrix product for all except the smallest and the skinniest
+// oneDNN behind a few functions: the fastest f32 matrix product for all except the smallest and the skinniest
 // shapes, and f32 convolutions.
 // Tests: tests/cpu/matmul_test.cpp, tests/cpu/convolution_test.cpp
 #pragma once
@@ -19,5 +19,12 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
 // The part of a convolution from the two others; the bias, or null, is for y. Returns false and does nothing
 // if oneDNN cannot do it.
 bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y);
+
+// The same for the entry convolve_frozen, over two spatial dimensions and with channels last; `bias` and
+// `added` may be null.
+bool onednn_convolve_frozen(const FrozenConv& convolution, const ConvSizes& sizes, const float* x,
+                            const float* w, const float* bias, const float* added, float* y);
+// Whether it is there for this processor, and right.
+bool onednn_freezes();
 
 }  // namespace veldt::cpu

@@ -55,6 +55,17 @@ typename Primitive::primitive_desc plan_of(const dnnl::primitive_attr& attribute
       what);
 }
 
+// Adds a function of each element to what follows a primitive's own work; oneDNN 2 wants its scale too.
+inline void append(dnnl::post_ops& after, dnnl::algorithm function, float alpha, float beta) {
+  const auto add = [=](auto& ops) {
+    if constexpr (requires { ops.append_eltwise(1.0F, function, alpha, beta); })
+      ops.append_eltwise(1.0F, function, alpha, beta);
+    else
+      ops.append_eltwise(function, alpha, beta);
+  };
+  add(after);
+}
+
 // Makes `memory` refer to `data`. oneDNN 2 may fill the layout's padding, on this thread's stream.
 template <class Memory> void point(const Memory& memory, void* data) {
   if constexpr (requires { memory.set_data_handle(data, stream()); })

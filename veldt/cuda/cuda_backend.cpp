@@ -26,6 +26,7 @@ Backend make_table(Device device) {
       .steps = &kSteps,
       .free_bytes = free_bytes,
       .on_full = on_full,
+#define VELDT_OPTIONAL(...)
 #define VELDT_ENTRY(name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
 #define VELDT_ANSWER(result, name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
 #include "veldt/core/entries.inc"

@@ -58,7 +58,9 @@ class Network : public nn::Module {
   const Model& model() const { return *model_; }  // without the numbers of its initializers
 
   // A copy that only runs, and faster: constants are computed, norms and factors of channels go into the
-  // weights of the convolutions before them. Its weights are as they are now, and no parameters.
+  // weights of the convolutions before them, what is added to them and the bounds of a Relu or a Clip into
+  // their pass (a NaN may become the lower bound). Its weights are as they are now, and no parameters.
+  // Several threads may call it at once.
   Network frozen() const;
 
   void fields(nn::Fields& f) override;

@@ -96,8 +96,14 @@ Values max_pool(const Call& c) {
                         : c.type(0) == ElementType::int8 ? -128
                                                          : 0;
   if (!c.wants(1) && floats && dims <= 3) {
-    const Tensor padded = padded_for(c, w, x, lowest);
-    const MaxPoolOptions options{.stride = each_dim(w.stride), .dilation = each_dim(w.dilation)};
+    // What the op can pad by itself needs no copy.
+    bool own = w.padding.symmetric() && c.integer("ceil_mode", 0) == 0;
+    for (std::size_t d = 0; own && d < dims; ++d)
+      own = w.padding.before[d] >= 0 && 2 * w.padding.before[d] <= w.kernel[d];
+    const Tensor padded = own ? x : padded_for(c, w, x, lowest);
+    const MaxPoolOptions options{.stride = each_dim(w.stride),
+                                 .padding = own ? each_dim(w.padding.before) : PerDim(0),
+                                 .dilation = each_dim(w.dilation)};
     const PerDim kernel = each_dim(w.kernel);
     return {dims == 1   ? max_pool1d(padded, kernel, options)
             : dims == 2 ? max_pool2d(padded, kernel, options)

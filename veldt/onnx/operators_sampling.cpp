@@ -243,7 +243,7 @@ Values col2im(const Call& c) {
   if (x.rank() != 3 || dims == 0 || block.size() != dims)
     c.fail("its input or its sizes have other dimensions");
   const Window w = window_of(c, block, image);
-  Shape padded, result{x.size(0)}, source;
+  Shape padded;
   std::int64_t taps = 1, windows = 1;
   std::vector<std::int64_t> counts;
   for (std::size_t d = 0; d < dims; ++d) {
@@ -258,8 +258,6 @@ Values col2im(const Call& c) {
   if (x.size(1) % taps != 0 || windows != x.size(2))
     c.fail(str("its input is ", x.shape(), " for ", windows, " windows"));
   const std::int64_t channels = x.size(1) / taps;
-  result.push_back(channels);
-  for (const std::int64_t size : image) result.push_back(size);
   check_size(c, padded);
   Tensor place =
       zeros({taps, windows}, DType::i64, x.device());  // of each tap of each window in the padded picture

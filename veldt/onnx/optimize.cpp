@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/onnx/frozen_convolution.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -87,6 +89,7 @@ struct Program::Optimizer {
     Rng unused(0);
     fold({constants, unused, nullptr, nullptr});
     absorb();
+    fuse();
     program->find_last_uses();
   }
   void fold(const Context& context);
@@ -94,6 +97,10 @@ struct Program::Optimizer {
   // Puts scale and shift (undefined: none) of each channel into the convolution.
   bool scale(Step& conv, const Tensor& factor, const Tensor& shift);
   bool absorb_into(Step& conv, const Step& next);
+  void fuse();
+  void remove(const std::set<std::size_t>& gone);
+  // Whether the bounds of a Relu or a Clip, which follows, are known and those of `conv` from now on.
+  bool bound(FrozenConvolution& conv, const Step& next) const;
   Tensor constant(int slot) const {
     const auto found = slot < 0 ? constant_of.end() : constant_of.find(slot);
     return found == constant_of.end() ? Tensor() : constants[found->second].tensor;
@@ -229,10 +236,78 @@ void Program::Optimizer::absorb() {
       break;
     }
   }
+  remove(gone);
+}
+
+void Program::Optimizer::remove(const std::set<std::size_t>& gone) {
   std::vector<Step> kept;
   for (std::size_t i = 0; i < program->steps_.size(); ++i)
     if (!gone.contains(i)) kept.push_back(std::move(program->steps_[i]));
   program->steps_ = std::move(kept);
+}
+
+bool Program::Optimizer::bound(FrozenConvolution& conv, const Step& next) const {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  double bounds[] = {-kEndless, kEndless};
+  if (next.node.op == "Relu") {
+    bounds[0] = 0;
+  } else {
+    for (const Attribute& a : next.node.attributes)
+      if (a.name == "min" || a.name == "max") bounds[a.name == "max"] = a.real;
+    for (std::size_t i = 1; i < next.inputs.size() && i < 3; ++i) {
+      if (next.inputs[i] < 0) continue;
+      const Tensor c = constant(next.inputs[i]);
+      if (!c.defined() || c.numel() != 1 || !is_float(c.dtype())) return false;
+      bounds[i - 1] = to(reshape(c, {}), DType::f64).item();
+    }
+    if (!(bounds[0] <= bounds[1])) return false;
+  }
+  conv.set_bounds(bounds[0], bounds[1]);
+  return true;
+}
+
+// An Add of the result of a convolution, and a Relu or a Clip after it, become part of it.
+void Program::Optimizer::fuse() {
+  count_uses();
+  std::vector<Step>& steps = program->steps_;
+  std::map<int, std::size_t> conv_of;  // slot -> the Conv step that makes it
+  std::set<std::size_t> gone;
+  // The convolution that `slot` is the result of, if nothing else reads that and it can take more in.
+  const auto open = [&](int slot) -> Step* {
+    const auto made = conv_of.find(slot);
+    if (made == conv_of.end() || uses[static_cast<std::size_t>(slot)] != 1) return nullptr;
+    Step& step = steps[made->second];
+    return step.frozen->bounded() ? nullptr : &step;
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& step = steps[i];
+    if (step.function || !step.node.domain.empty() || step.inputs.empty() || step.outputs.size() != 1)
+      continue;
+    if (step.node.op == "Conv" && step.inputs.size() > 1 && constant(step.inputs[1]).defined() &&
+        (step.inputs.size() < 3 || step.inputs[2] < 0 || constant(step.inputs[2]).defined())) {
+      step.frozen = std::make_shared<FrozenConvolution>();
+      conv_of[step.outputs[0]] = i;
+    } else if (step.node.op == "Relu" || step.node.op == "Clip") {
+      Step* const conv = open(step.inputs[0]);
+      if (conv == nullptr || !bound(*conv->frozen, step)) continue;
+      conv->outputs[0] = step.outputs[0];
+      gone.insert(i);
+    } else if (step.node.op == "Add" && step.inputs.size() == 2) {
+      // The later of two, which can wait for the other.
+      Step *conv = open(step.inputs[0]), *other = open(step.inputs[1]);
+      if (other > conv) std::swap(conv, other);
+      if (conv == nullptr || conv->frozen->adds()) continue;
+      const int more = step.inputs[conv->outputs[0] == step.inputs[0] ? 1 : 0], out = step.outputs[0];
+      gone.insert(static_cast<std::size_t>(conv - steps.data()));
+      steps[i] = std::move(*conv);
+      steps[i].inputs.resize(FrozenConvolution::kAdded, -1);
+      steps[i].inputs.push_back(more);
+      steps[i].outputs[0] = out;
+      steps[i].frozen->set_adds();
+      conv_of[out] = i;
+    }
+  }
+  remove(gone);
 }
 
 Prepared optimized(const Prepared& from) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "veldt/core/error.h"
+#include "veldt/onnx/frozen_convolution.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::onnx {
@@ -73,7 +74,8 @@ Values Program::run_step(const Step& step, const Context& context, Values& slots
       return body(attribute).outputs();
     }
   } bodies(step, context, slots);
-  return step.entry->run(Call(step.node, step.opset, inputs, bodies, context.rng));
+  const Call call(step.node, step.opset, inputs, bodies, context.rng);
+  return step.frozen ? step.frozen->run(call, step.entry->run) : step.entry->run(call);
 }
 
 Values Program::run(const Context& context, Values inputs, const Values& outer) const {

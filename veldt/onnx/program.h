@@ -45,6 +45,8 @@ struct Unsupported {
   std::string op, node;
 };
 
+class FrozenConvolution;
+
 class Program {
  public:
   struct Builder;  // both: program_build.cpp
@@ -67,6 +69,7 @@ class Program {
     std::int64_t opset = 1;
     const OperatorEntry* entry = nullptr;  // null for a function
     std::shared_ptr<const Program> function;
+    std::shared_ptr<FrozenConvolution> frozen;  // what computes it instead, in a program that only runs
     std::vector<std::pair<std::string, std::shared_ptr<const Program>>> bodies;
     std::vector<int> inputs, outputs;  // slots; -1 for what was left out
     std::vector<int> done;             // slots that nothing reads after it

@@ -154,6 +154,9 @@ template <std::size_t kKind> const Backend& completed_as(const Backend& real, co
       lent.lacks_any = lent.lacks_any || place == nullptr;
       if (!place) place = &Stand<kEntry>::template in<kKind>;
     };
+    if (!b.convolve_frozen) b.freezes_convolutions = nullptr;
+#define VELDT_OPTIONAL(name, ...) \
+  if (!b.name) b.name = &Stand<Entry::name>::template in<kKind>;
 #define VELDT_ENTRY(name, ...) fill.template operator()<Entry::name>();
 #define VELDT_ANSWER(result, name, ...) fill.template operator()<Entry::name>();
 #include "veldt/core/entries.inc"

@@ -1,0 +1,34 @@
+// A convolution of a program that only runs, with what follows it in the same pass.
+// Tests: tests/onnx/optimize_test.cpp
+#pragma once
+
+#include "veldt/core/convolution.h"
+#include "veldt/onnx/operators.h"
+
+namespace veldt::onnx {
+
+// y = conv(x, w) + bias + added, within bounds, for a Conv whose weight and bias are constants. Its inputs
+// are those of the Conv, and after them `added` if there is one. Two spatial dimensions of f32 are one call
+// of a backend that has it, and lie in memory with their channels last, which every op that follows can read;
+// elementwise ones keep it. All else is computed as by the operators that it stands for.
+class FrozenConvolution {
+ public:
+  static constexpr std::size_t kAdded = 3;  // that input's place
+
+  bool bounded() const { return bounded_; }
+  bool adds() const { return adds_; }
+  void set_adds() { adds_ = true; }
+  void set_bounds(double low, double high);
+
+  // `conv` computes the Conv alone.
+  Values run(const Call& call, Operator conv) const;
+
+ private:
+  // Undefined if no backend does it in one call.
+  Tensor fused(const Call& call, const Tensor& added) const;
+
+  FrozenConv kept_;  // without a layout, which depends on the sizes of x
+  bool bounded_ = false, adds_ = false;
+};
+
+}  // namespace veldt::onnx
