@@ -40,7 +40,7 @@ class OnnxOnADevice : public testing::Test {
   static void run_node_cases(const std::function<Value(const Value&)>& placed) {
     const char* named = std::getenv("VELDT_ONNX_CASES");
     const std::vector<std::string> folders = cases_in(named != nullptr ? named : kDebianCases + "node");
-    if (folders.empty()) GTEST_SKIP() << "libonnx-testdata is not here";
+    if (folders.empty() && named == nullptr) GTEST_SKIP() << "libonnx-testdata is not here";
     std::size_t passed = 0;
     for (const std::string& folder : folders) {
       if (!failure_of(folder).empty()) continue;  // node_test.cpp knows why
