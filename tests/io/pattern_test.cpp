@@ -62,6 +62,7 @@ TEST(IoPattern, Replaces) {
   EXPECT_EQ(pattern.replaced("b1", "x"), std::nullopt);
   EXPECT_EQ(pattern.replaced("a1", std::string(5000, 'x')), std::string(5000, 'x'));
   EXPECT_THROW(pattern.replaced("a1", "$3"), UsageError);
+  EXPECT_THROW(pattern.replaced(std::string(5000, 'x'), "y"), UsageError);
 }
 
 TEST(IoPattern, BytesThatAreNoTextDoNotMatch) { EXPECT_FALSE(fits(".*", "a\xff")); }

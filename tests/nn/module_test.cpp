@@ -163,6 +163,24 @@ TEST(Module, ConvertsFloatsOnlyAndKeepsTheGraphAlive) {
   EXPECT_EQ(m.weight.grad().values<double>(), (std::vector<double>{1, 1}));
 }
 
+// Such as the constants of a formula.
+TEST(Module, WhatIsUnsavedIsConvertedAndCopiedButNoState) {
+  struct Scaled : Module {
+    void fields(Fields& f) override {
+      f("weight", weight);
+      f.unsaved(scale);
+      f.unsaved(undefined);
+    }
+    Tensor weight = parameter(ones({2})), scale = ones({2}), undefined;
+  };
+  Scaled m, copy = clone(m);
+  EXPECT_THAT(names_of(m.state_dict()), ElementsAre("weight"));
+  EXPECT_THAT(m.named_buffers(), IsEmpty());
+  m.to(DType::f64);
+  EXPECT_EQ(m.scale.dtype(), DType::f64);
+  EXPECT_EQ(copy.scale.dtype(), DType::f32);
+}
+
 TEST(Module, FreezesByTheBeginningOfANameUpToADot) {
   struct Two : Module {
     void fields(Fields& f) override { f("body", body)("body2", body2); }

@@ -98,6 +98,30 @@ TEST(OnnxNetwork, ComputesInTheTypeToWhichItIsConverted) {
   EXPECT_THAT(what([&] { net(zeros({1, 2}, DType::f16)); }), testing::HasSubstr("cannot be float16[1,2]"));
 }
 
+// Sizes are part of the graph; a number of a formula moves with the weights, and is not saved.
+TEST(OnnxNetwork, OfItsConstantsTheStateHasWhatComputes) {
+  const GraphParts parts{
+      .nodes = {node("Mul", {"x", "table"}, {"m"}),
+                node("Constant", {}, {"half"}, {message_attribute("value", 5, floats("", {}, {0.5F}))}),
+                node("Mul", {"m", "half"}, {"h"}), node("Reshape", {"h", "sizes"}, {"y"})},
+      .initializers = {floats("table", {2}, {1, 2}),
+                       tensor("sizes", 7, {2}, std::string("\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16))},
+      .inputs = {value("x", {2})},
+      .outputs = {value("y", {2, 1})}};
+  const Model file = parse_model(model(graph(parts)), "x.onnx");
+  Network net(file);
+  const Network other(file);  // of the same file: it shares nothing that could change
+  ASSERT_EQ(net.state_dict().size(), 1U);
+  EXPECT_EQ(net.state_dict()[0].name, "table");
+  net.to(DType::f64);
+  EXPECT_EQ(net(ones({2}, DType::f64)).values<double>(), (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(other(ones({2})).values<float>(), (std::vector<float>{0.5, 1}));
+  Network fast = other.frozen();
+  fast.to(DType::f64);
+  EXPECT_EQ(fast(ones({2}, DType::f64)).dtype(), DType::f64) << "what is constant there has no name";
+  EXPECT_EQ(other(ones({2})).dtype(), DType::f32);
+}
+
 TEST(OnnxNetwork, IsSavedAndLoadedByItsNames) {
   Network net = small_layer(), other = small_layer();
   NoGrad off;

@@ -40,6 +40,7 @@ std::set<std::string> listed(bool old) {
 void run_cases(const std::string& root, bool exact, std::size_t least) {
   const std::set<std::string> expected = listed(!exact);
   const std::vector<std::string> folders = cases_in(root);
+  ASSERT_FALSE(folders.empty()) << root << " has no folder with a model.onnx";
   std::size_t passed = 0;
   for (const std::string& folder : folders) {
     const std::string name = folder.substr(folder.rfind('/') + 1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "veldt/app/inputs.h"
+#include "veldt/app/onnx_files.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -156,10 +157,7 @@ int export_network(const ExportFlags& flags, Context& context) {
 
 #else
 
-int export_network(const ExportFlags&, Context&) {
-  throw ConfigError("this veldt writes no ONNX files", "it was built without protozero",
-                    "install libprotozero-dev, and build it again");
-}
+int export_network(const ExportFlags&, Context&) { refuse_onnx(); }
 
 #endif
 

@@ -7,14 +7,11 @@
 
 namespace veldt::app {
 
-namespace {
-
-[[noreturn]] void refuse_onnx() {
-  throw Error("this veldt was built without ONNX", "protozero, which reads its files, was not there",
+void refuse_onnx() {
+  throw Error("this veldt was built without ONNX",
+              "protozero, which reads and writes its files, was not there",
               "apt-get install libprotozero-dev, and build again");
 }
-
-}  // namespace
 
 const bool kHasOnnx = false;
 

@@ -15,4 +15,7 @@ extern const bool kHasOnnx;
 // each node with the types of its results, for inputs whose unknown sizes are 1.
 nlohmann::ordered_json describe_onnx(const std::string& path, bool nodes);
 
+// Where this build has none: throws the Error that says so.
+[[noreturn]] void refuse_onnx();
+
 }  // namespace veldt::app

@@ -2,11 +2,10 @@
 #include "veldt/io/file_dtype.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "veldt/core/error.h"
+#include "veldt/io/small_float.h"
 
 namespace veldt::io {
 namespace {
@@ -40,28 +39,9 @@ template <class From> void widen_integers(std::span<const std::byte> bytes, cons
   }
 }
 
-// An 8-bit float of `mantissa` bits, all values by the formula of IEEE 754's small formats. e4m3fn has no
-// infinity: its NaN is all ones alone.
-float from_8_bits(unsigned bits, int mantissa, bool has_infinity) {
-  const int exponents = 7 - mantissa, bias = (1 << (exponents - 1)) - 1;
-  const int exponent = static_cast<int>(bits >> mantissa) & ((1 << exponents) - 1);
-  const int fraction = static_cast<int>(bits) & ((1 << mantissa) - 1);
-  const bool top = exponent == (1 << exponents) - 1;
-  float value = 0;
-  if (top && has_infinity) {
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  } else if (top && fraction == (1 << mantissa) - 1) {
-    value = std::numeric_limits<float>::quiet_NaN();
-  } else {
-    const int whole = exponent == 0 ? fraction : fraction + (1 << mantissa);
-    value = std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - bias - mantissa);
-  }
-  return (bits & 128) != 0 ? -value : value;
-}
-
-void widen_floats(std::span<const std::byte> bytes, int mantissa, bool has_infinity, const Tensor& to) {
+void widen_floats(std::span<const std::byte> bytes, const SmallFloat& format, const Tensor& to) {
   float table[256];
-  for (unsigned i = 0; i < 256; ++i) table[i] = from_8_bits(i, mantissa, has_infinity);
+  for (unsigned i = 0; i < 256; ++i) table[i] = value_of(format, i);
   auto* out = to.data<float>();
   for (std::size_t i = 0; i < bytes.size(); ++i) out[i] = table[std::to_integer<unsigned>(bytes[i])];
 }
@@ -86,8 +66,8 @@ std::string convert(FileDType type, std::span<const std::byte> bytes, const Tens
         return "it holds a uint64 beyond 2^63 - 1, the largest i64";
       break;
     }
-    case FileDType::float8_e4m3fn: widen_floats(bytes, 3, false, to); break;
-    case FileDType::float8_e5m2: widen_floats(bytes, 2, true, to); break;
+    case FileDType::float8_e4m3fn: widen_floats(bytes, kE4m3fn, to); break;
+    case FileDType::float8_e5m2: widen_floats(bytes, kE5m2, to); break;
     default:
       if (!bytes.empty()) std::memcpy(to.view().data, bytes.data(), bytes.size());
   }

@@ -13,7 +13,7 @@ namespace veldt::io {
 
 namespace {
 
-constexpr std::size_t kMaxPattern = std::size_t{64} << 10;
+constexpr std::size_t kMaxPattern = std::size_t{64} << 10, kMaxName = 4096;
 constexpr std::uint32_t kMaxSteps = 2'000'000, kMaxHeap = 64 << 10;  // KiB
 // Of a search: the steps that each beginning of a match may take, and how far it may look; and what those
 // that want more may take together.
@@ -88,19 +88,22 @@ bool Pattern::matches(std::string_view text) const {
   refuse(result);
 }
 
-std::optional<std::string> Pattern::replaced(std::string_view text, std::string_view by) const {
+std::optional<std::string> Pattern::replaced(std::string_view name, std::string_view by) const {
   const Match match(code_->held);
   // PCRE2 counts anew at each beginning of a match, of which there are as many as bytes.
-  pcre2_set_match_limit(match.context.get(),
-                        static_cast<std::uint32_t>(std::max(kFewSteps, kMaxSteps / (text.size() / 256 + 1))));
+  if (name.size() > kMaxName)
+    throw UsageError(str("a name has ", name.size(), " bytes"),
+                     str("patterns are applied to names of up to ", kMaxName),
+                     "leave it out, or rename it before");
+  pcre2_set_match_limit(match.context.get(), kMaxSteps / static_cast<std::uint32_t>(name.size() / 64 + 1));
   std::string replacement(by);
   for (std::size_t at = replacement.find("$&"); at != std::string::npos; at = replacement.find("$&", at + 4))
     replacement.replace(at, 2, "${0}");
-  std::string out(text.size() + 256, '\0');
+  std::string out(name.size() + 256, '\0');
   for (int attempt = 0;; ++attempt) {
     PCRE2_SIZE size = out.size();
     const int result = pcre2_substitute(
-        code_->held, units(text), text.size(), 0,
+        code_->held, units(name), name.size(), 0,
         PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_UNSET_EMPTY | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH,
         match.data.get(), match.context.get(), units(replacement), replacement.size(),
         reinterpret_cast<PCRE2_UCHAR*>(out.data()), &size);

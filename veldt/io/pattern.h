@@ -24,10 +24,10 @@ class Pattern {
 
   // Whether all of the text matches; false for what is not UTF-8. Throws UsageError if it is given up.
   bool matches(std::string_view text) const;
-  // The text with `by` in place of each match: $1 is what the first group matched, $& all of it. Nothing if
-  // there is no match. Throws UsageError if it is given up, and for a `by` that names a group which is not
-  // there.
-  std::optional<std::string> replaced(std::string_view text, std::string_view by) const;
+  // A name with `by` in place of each match: $1 is what the first group matched, $& all of it. Nothing if
+  // there is no match. Throws UsageError if it is given up, for a name beyond 4096 bytes, and for a `by` that
+  // names a group which is not there.
+  std::optional<std::string> replaced(std::string_view name, std::string_view by) const;
   // Calls found(begin, end), in bytes, for each match of a text in UTF-8 from left to right; they do not
   // overlap, and empty ones are left out. Throws UsageError if all of it takes more steps than some for each
   // byte.

@@ -7,49 +7,30 @@
 #include <cstring>
 #include <limits>
 
+#include "veldt/io/small_float.h"
 #include "veldt/ops/binary.h"
 
 namespace veldt::onnx {
 
 namespace {
 
-// How a type of floats with few bits is laid out.
-struct Layout {
-  int mantissa, bias;
-  float largest;
-  bool infinite;  // has infinities; otherwise what is too large is NaN
-  bool only_nan;  // 0x80, which would be -0, is the only NaN
-};
-
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-Layout layout_of(ElementType type) {
+io::SmallFloat format_of(ElementType type) {
   switch (type) {
-    case ElementType::float8e4m3fn: return {3, 7, 448, false, false};
-    case ElementType::float8e4m3fnuz: return {3, 8, 240, false, true};
-    case ElementType::float8e5m2: return {2, 15, 57344, true, false};
-    case ElementType::float8e5m2fnuz: return {2, 16, 57344, false, true};
-    default: return {1, 1, 6, false, false};  // float4e2m1
+    case ElementType::float8e4m3fn: return io::kE4m3fn;
+    case ElementType::float8e4m3fnuz: return io::kE4m3fnuz;
+    case ElementType::float8e5m2: return io::kE5m2;
+    case ElementType::float8e5m2fnuz: return io::kE5m2fnuz;
+    default: return io::kE2m1;  // float4e2m1
   }
 }
 
+// float8e8m0 is a power of two.
 float float_from(ElementType type, unsigned bits) {
-  if (type == ElementType::float8e8m0)
-    return bits == 0xFF ? kNan : std::ldexp(1.0F, static_cast<int>(bits) - 127);
-  const Layout at = layout_of(type);
-  const unsigned sign = type == ElementType::float4e2m1 ? bits & 8 : bits & 0x80;
-  const unsigned rest = bits & (type == ElementType::float4e2m1 ? 7U : 0x7FU);
-  if (at.only_nan && bits == 0x80) return kNan;
-  if (type == ElementType::float8e4m3fn && rest == 0x7F) return kNan;
-  if (type == ElementType::float8e5m2 && rest >= 0x7C)
-    return rest == 0x7C ? (sign != 0 ? -kInf : kInf) : kNan;
-  const int exponent = static_cast<int>(rest >> at.mantissa);
-  const int fraction = static_cast<int>(rest & ((1U << at.mantissa) - 1));
-  const float value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), 1 - at.bias - at.mantissa)
-                                    : std::ldexp(static_cast<float>(fraction + (1 << at.mantissa)),
-                                                 exponent - at.bias - at.mantissa);
-  return sign != 0 ? -value : value;
+  if (type != ElementType::float8e8m0) return io::value_of(format_of(type), bits);
+  return bits == 0xFF ? kNan : std::ldexp(1.0F, static_cast<int>(bits) - 127);
 }
 
 template <class To, class Fn>
@@ -149,25 +130,24 @@ float rounded_to(ElementType type, float x, bool saturate, Rounding rounding) {
         rounding == Rounding::up ? fraction > 0.5F : rounding == Rounding::nearest && fraction >= 0.75F;
     return std::ldexp(1.0F, std::min(std::max(exponent - 1 + (away ? 1 : 0), -127), 127));
   }
-  const Layout at = layout_of(type);
+  using Special = io::SmallFloat::Special;
+  const io::SmallFloat at = format_of(type);
+  const bool unsigned_zero = at.special == Special::minus_zero, infinite = at.special == Special::infinities;
   const float magnitude = std::fabs(x);
   const auto signed_as_x = [&](float value) {
-    if (value == 0 && at.only_nan) return 0.0F;
+    if (value == 0 && unsigned_zero) return 0.0F;
     return std::signbit(x) ? -value : value;
   };
   if (std::isinf(x))
-    return saturate                                           ? signed_as_x(at.largest)
-           : at.infinite                                      ? x
-           : at.only_nan || type == ElementType::float8e4m3fn ? kNan
-                                                              : signed_as_x(at.largest);
+    return saturate || at.special == Special::none ? signed_as_x(at.largest) : infinite ? x : kNan;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   const int lowest = 1 - at.bias;  // of normal numbers
   const int step = std::max(exponent - 1, lowest) - at.mantissa;
   const float rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, -step)), step);
   if (rounded <= at.largest) return signed_as_x(rounded);
-  if (saturate || type == ElementType::float4e2m1) return signed_as_x(at.largest);
-  return at.infinite ? signed_as_x(kInf) : kNan;
+  if (saturate || at.special == Special::none) return signed_as_x(at.largest);
+  return infinite ? signed_as_x(kInf) : kNan;
 }
 
 }  // namespace veldt::onnx

@@ -95,7 +95,8 @@ ElementType Network::float_type() const {
   for (const Constant& c : *constants_)
     if (c.tensor.defined() && c.tensor.requires_grad()) return type_of(c.tensor.dtype());
   for (const Constant& c : *constants_)
-    if (!c.name.empty() && c.tensor.defined() && is_float(c.tensor.dtype())) return type_of(c.tensor.dtype());
+    if (c.tensor.defined() && c.tensor.rank() > 0 && is_float(c.tensor.dtype()))
+      return type_of(c.tensor.dtype());
   return ElementType::undefined;
 }
 

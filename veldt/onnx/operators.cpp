@@ -26,6 +26,7 @@ const OperatorTable& operators() {
     OperatorTable t;
     add_elementwise(t);
     add_shape_operators(t);
+    add_indexing(t);
     add_reductions(t);
     add_products(t);
     add_pooling(t);

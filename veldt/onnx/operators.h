@@ -39,6 +39,7 @@ const OperatorTable& operators();
 // What operators_*.cpp add.
 void add_elementwise(OperatorTable& table);
 void add_shape_operators(OperatorTable& table);
+void add_indexing(OperatorTable& table);
 void add_reductions(OperatorTable& table);
 void add_products(OperatorTable& table);
 void add_pooling(OperatorTable& table);

@@ -41,6 +41,18 @@ ElementType element_of(const Call& c, std::int64_t number);
 // All elements in the host's memory, in row-major order: T is float, double, std::int64_t or std::uint8_t.
 template <class T> std::vector<T> host(const Tensor& x) { return to(x, dtype_of<T>).template values<T>(); }
 
+// A Value with the type of the first input; texts are moved by their places: fn works on a tensor either way.
+template <class Fn> Value moved(const Call& c, const Fn& fn) {
+  const Value& like = c.value(0);
+  if (like.kind() != Value::Kind::texts) return {fn(c.tensor(0)), like.type()};
+  const Texts& texts = like.texts();
+  const Tensor places = fn(reshape(ramp(c, numel(texts.shape)), texts.shape));
+  Texts out{places.shape(), {}};
+  for (const std::int64_t i : host<std::int64_t>(places))
+    out.values.push_back(texts.values.at(static_cast<std::size_t>(i)));
+  return Value(std::move(out));
+}
+
 // fn(x) with x as f32 if it is of halves or integers, the result rounded to the type that x had if that is a
 // float.
 template <class Fn> Tensor in_f32(const Tensor& x, const Fn& fn) {
