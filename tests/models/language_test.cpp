@@ -164,6 +164,12 @@ TEST(Language, NumbersOfAnotherTypeAreTakenAtOnce) {
   const Tensor logits = (*network)(three_ids());
   EXPECT_EQ(logits.dtype(), DType::f64);
   EXPECT_LT(test::farthest(logits, (*golden_network("llama"))(three_ids())), 1e-5);
+  for (const char* name : {"bert", "gpt2", "llama"}) {  // bf16 has 8 bits
+    const auto half = load_pretrained(NetworkFolder(name, golden_state(name)).path(), {.dtype = DType::bf16});
+    const Tensor out = (*half)(three_ids());
+    EXPECT_EQ(out.dtype(), DType::bf16);
+    EXPECT_LT(test::farthest(out, (*golden_network(name))(three_ids())), 0.05) << name;
+  }
   EXPECT_THAT(error_of<ConfigError>([&] {
                 load_pretrained(NetworkFolder("llama", golden_state("llama")).path(), {.dtype = DType::i64});
               }),
