@@ -128,6 +128,8 @@ TEST_F(TrainKnown, PicturesOfOtherSizesAreFittedAsModelsPrepareDoes) {
       models::prepare(models::about("mobilenet_v2").preprocessing, io::read_image(wide)).values<float>());
   const Ran eval = run_veldt({"eval", dir_ / "run", "--data", dir_ / "", "--part", "train", "--json"});
   EXPECT_EQ(eval.exit_code, 0) << eval.err;
+  const Ran show = run_veldt({"data", "show", dir_ / "r.toml", "--data", dir_ / "", "-o", dir_ / "show.png"});
+  EXPECT_EQ(show.exit_code, 0) << show.err;
 }
 
 TEST_F(TrainKnown, RefusesAFileThatDoesNotFit) {

@@ -140,6 +140,8 @@ std::vector<std::string> config_seeds() {
       R"({"model_type":"bert","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
       R"("num_attention_heads":2,)"
       R"("intermediate_size":4,"max_position_embeddings":8,"hidden_act":"gelu"})",
+      R"({"model_type":"roberta","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
+      R"("num_attention_heads":1,"intermediate_size":4,"max_position_embeddings":8,"pad_token_id":1})",
       R"({"model_type":"gpt2","vocab_size":9,"n_embd":4,"n_layer":1,"n_head":2,)"
       R"("n_positions":8,"n_inner":null})",
       R"({"model_type":"llama","vocab_size":9,"hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,)"

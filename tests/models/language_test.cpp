@@ -8,6 +8,7 @@
 #include "tests/golden/nn_and_optim.h"
 #include "tests/models/language_cases.h"
 #include "tests/support/error_of.h"
+#include "tests/support/small_backend.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/warning.h"
 #include "veldt/io/file.h"
@@ -15,6 +16,8 @@
 #include "veldt/io/torch_file.h"
 #include "veldt/nn/lora.h"
 #include "veldt/ops/create.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/fallback.h"
 
 namespace veldt::models {
 namespace {
@@ -85,7 +88,7 @@ TEST(Language, ReadsFoldersWithNamesOfEveryVersion) {
               (*golden_network(name))(ids).values<float>());
     state.front().name = "another";
     io::write_safetensors(dir / "model.safetensors", state);
-    EXPECT_THAT(error_of<Error>([&] { load_pretrained(dir.path()); }), HasSubstr("1 tensors missing"));
+    EXPECT_THAT(error_of<Error>([&] { load_pretrained(dir.path()); }), HasSubstr(", which the file lacks"));
   }
 }
 
@@ -143,16 +146,62 @@ TEST(Language, BodiesOfBertAreLoadedFromFilesWithHeads) {
               HasSubstr("two tensors for embeddings.LayerNorm.bias"));
 }
 
+TEST(Language, SaysWhichTensorOfAFileDoesNotFit) {
+  const auto refusal = [](NamedTensors state) {
+    return error_of<IoError>([&] { load_pretrained(NetworkFolder("llama", state).path()); });
+  };
+  NamedTensors state = golden_state("llama");
+  for (NamedTensor& t : state)
+    if (t.name == "model.norm.weight") t.tensor = ones({9});
+  EXPECT_THAT(refusal(state), HasSubstr("model.norm.weight of [8], which is [9] in the file\n"));
+  std::erase_if(state, [](const NamedTensor& t) { return t.name == "lm_head.weight"; });
+  EXPECT_THAT(refusal(state), HasSubstr("in the file, and 1 more that do not fit"));
+}
+
 TEST(Language, NumbersOfAnotherTypeAreTakenAtOnce) {
   const auto network =
       load_pretrained(NetworkFolder("llama", golden_state("llama")).path(), {.dtype = DType::f64});
   const Tensor logits = (*network)(three_ids());
   EXPECT_EQ(logits.dtype(), DType::f64);
   EXPECT_LT(test::farthest(logits, (*golden_network("llama"))(three_ids())), 1e-5);
+  for (const char* name : {"bert", "gpt2", "llama"}) {  // bf16 has 8 bits
+    const auto half = load_pretrained(NetworkFolder(name, golden_state(name)).path(), {.dtype = DType::bf16});
+    const Tensor out = (*half)(three_ids());
+    EXPECT_EQ(out.dtype(), DType::bf16);
+    EXPECT_LT(test::farthest(out, (*golden_network(name))(three_ids())), 0.05) << name;
+  }
   EXPECT_THAT(error_of<ConfigError>([&] {
                 load_pretrained(NetworkFolder("llama", golden_state("llama")).path(), {.dtype = DType::i64});
               }),
               HasSubstr("i64"));
+}
+
+// On a device with memory of its own, which leaves to the cpu what it cannot do.
+TEST(Language, NetworksWorkOnAnotherDevice) {
+  const Device device = test::small_device();
+  set_host_fallback(true);
+  for (const char* name : {"bert", "gpt2", "llama"}) {
+    SCOPED_TRACE(name);
+    const auto here = golden_network(name);
+    const auto there = load_pretrained(NetworkFolder(name, golden_state(name)).path(), {.device = device});
+    for (const auto& [parameter, tensor] : there->named_parameters()) EXPECT_EQ(tensor.device(), device);
+    EXPECT_LT(test::farthest(to((*there)(to(three_ids(), device)), Device{}), (*here)(three_ids())), 1e-5);
+    if (const auto* model = dynamic_cast<const CausalModel*>(there.get())) {
+      const GenerateOptions options{.max_new_tokens = 8};
+      const Tensor ids = select(three_ids(), 0, 0);
+      EXPECT_EQ(generate(*model, ids, options).values<std::int64_t>(),
+                generate(dynamic_cast<const CausalModel&>(*here), ids, options).values<std::int64_t>());
+    }
+    nn::add_lora(*there, {name == std::string("gpt2") ? "c_attn" : name[0] == 'b' ? "query" : "q_proj"});
+    const Tensor y = (*there)(to(three_ids(), device));
+    sum(y * y).backward();
+    for (const auto& [parameter, tensor] : there->trained_parameters())
+      EXPECT_TRUE(tensor.grad().defined()) << parameter;
+    nn::merge_lora(*there);
+  }
+  set_host_fallback(false);
+  EXPECT_EQ(pool(device).stats().blocks_in_use, 0);
+  pool(device).trim();
 }
 
 // Every size that costs memory is held against the file before any is taken.

@@ -82,6 +82,22 @@ TEST(Known, AHeadMayBeKept) {
                     HasSubstr("set model.head = \"new\"")));
 }
 
+TEST(Known, AFileThatWantsItsPicturesOtherwiseSaysSo) {
+  const TempDir dir;
+  models::Model model = models::make_model("mobilenet_v3_small", {{"width", 0.25}});
+  model.preprocessing.mean = {0.5, 0.5, 0.25};
+  models::save(dir / "w.safetensors", model);
+  const std::string from = kSmall + "from = \"" + (dir / "w.safetensors") + "\"\n";
+  nn::Graph net = build_model(known_recipe(from), kFacts);
+  EXPECT_THAT(error_of([&] { begin_known(known_recipe(from), net); }),
+              AllOf(HasSubstr("other means and deviations than mobilenet_v3_small's"),
+                    HasSubstr("data.prepare = [\"normalise([0.5, 0.5, 0.25], [0.229, 0.224, 0.225])\"]")));
+  begin_known(parse("[data]\nkind = \"pictures\"\nheight = 32\nwidth = 32\nprepare = [\"normalise([0.5, "
+                    "0.5, 0.25], [0.229, 0.224, 0.225])\"]\n[model]\n" +
+                    from + "[train]\nepochs = 1\n"),
+              net);
+}
+
 TEST(Known, FreezesByName) {
   const auto left = [](const std::string& freeze) {
     const Recipe recipe = known_recipe(kSmall + "freeze = " + freeze);

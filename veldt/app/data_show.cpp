@@ -54,7 +54,7 @@ std::string label_in_words(const Tensor& label, const std::vector<std::string>& 
 
 // The part's loader without normalisation, so that pictures are shown in 0..1.
 data::Loader loader_of(const DataShowFlags& flags, const recipe::Recipe& recipe, recipe::Data data) {
-  if (!recipe.denoises()) data.prepare = {};
+  if (!recipe.denoises()) data.prepare = recipe::fitting(recipe);
   if (flags.plain) data.augment = {}, data.mix = {};
   if (flags.part == "train") return recipe::training_loader(recipe, data);
   const data::DatasetPtr set = flags.part == "test" ? data.test : data.validation;

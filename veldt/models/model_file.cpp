@@ -147,6 +147,21 @@ Model read_model(const io::SafeTensors& file, const std::string& path) {
   return model;
 }
 
+// What the text of a file makes go wrong, as an error of that file.
+template <class Fn> auto reading(const std::string& path, const Fn& fn) {
+  try {
+    return fn();
+  } catch (const nlohmann::json::exception& e) {
+    throw no_model(path, e.what());
+  } catch (const IoError&) {
+    throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {  // of what the file asks for
+    throw no_model(path, fmt::format("{}: {}", e.summary(), e.why()));
+  }
+}
+
 }  // namespace
 
 Model make_model(const std::string& architecture, const Options& options, Rng& rng) {
@@ -177,17 +192,13 @@ void save(const std::string& path, const Model& model) {
 
 Model load(const std::string& path) {
   const io::SafeTensors file = io::read_safetensors(path);
-  try {
-    return read_model(file, path);
-  } catch (const nlohmann::json::exception& e) {
-    throw no_model(path, e.what());
-  } catch (const IoError&) {
-    throw;
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& e) {  // of what the file asks for
-    throw no_model(path, fmt::format("{}: {}", e.summary(), e.why()));
-  }
+  return reading(path, [&] { return read_model(file, path); });
+}
+
+std::optional<Preprocessing> saved_preprocessing(const io::LoadedState& file, const std::string& path) {
+  const auto kind = file.metadata.find("kind"), said = file.metadata.find("preprocessing");
+  if (kind == file.metadata.end() || kind->second != kModelKind || said == file.metadata.end()) return {};
+  return reading(path, [&] { return preprocessing_in(said->second, path); });
 }
 
 void replace_head(nn::Module& network, const std::string& head, std::int64_t outputs, Rng& rng) {

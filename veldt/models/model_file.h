@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "veldt/io/loaded_state.h"
 #include "veldt/models/registry.h"
 
 namespace veldt::models {
@@ -28,6 +30,9 @@ void save(const std::string& path, const Model& model);
 // From such a file, which is untrusted, in evaluation. Throws IoError missing, malformed for another file,
 // and corrupt.
 Model load(const std::string& path);
+// What such a file, read by io::load_state(), says of its pictures; nothing for a file of another kind.
+// Throws IoError malformed.
+std::optional<Preprocessing> saved_preprocessing(const io::LoadedState& file, const std::string& path);
 
 // Gives the network a new last layer, with `outputs` outputs and initial values of its own; all else stays.
 // It is trained even where the one before was frozen. Throws ConfigError below 1.

@@ -263,7 +263,7 @@ std::unique_ptr<nn::Module> network_of(const ConfigJson& json, const std::string
   config.refuse(str("\"model_type\" is \"", type.substr(0, 40), "\", which Veldt does not have"));
 }
 
-// Sizes are untrusted: the network is first made without memory, and counted.
+// Sizes are untrusted: the network is first made without memory, and each of its tensors looked for.
 void check_size(const ConfigJson& json, const std::string& where, const NamedTensors& tensors) {
   const Config config(json, where);
   for (const char* key : {"num_hidden_layers", "n_layer"}) {
@@ -272,19 +272,27 @@ void check_size(const ConfigJson& json, const std::string& where, const NamedTen
     if (layers > std::ssize(tensors))
       config.refuse(str("its layers are ", layers, ", and the file beside it has fewer tensors"));
   }
-  double in_file = 0, asked = 0;
-  for (const auto& [name, tensor] : tensors) in_file += static_cast<double>(tensor.numel());
+  std::vector<std::string> wrong;
+  const auto compare = [&] {
+    Rng unused(0);
+    const auto network = network_of(json, where, unused);
+    std::map<std::string, Shape> in_file;
+    for (const auto& [name, tensor] : fitted(tensors, *network).tensors) in_file[name] = tensor.shape();
+    for (const auto& [name, tensor] : network->named_parameters()) {
+      const auto found = in_file.find(name);
+      if (found == in_file.end() && !may_be_new(name)) wrong.push_back(name + ", which the file lacks");
+      if (found != in_file.end() && found->second != tensor.shape())
+        wrong.push_back(str(name, " of ", tensor.shape(), ", which is ", found->second, " in the file"));
+    }
+  };
   try {
-    step_facts([&] {
-      Rng unused(0);
-      for (const auto& [name, tensor] : network_of(json, where, unused)->named_parameters())
-        if (!may_be_new(name)) asked += static_cast<double>(tensor.numel());
-    });
-  } catch (const OutOfMemory&) {  // of one tensor that no machine could hold
-    asked = INFINITY;
+    step_facts(compare);
+  } catch (const OutOfMemory& e) {  // of one tensor that no machine could hold
+    wrong.push_back(str("more than there is: ", e.summary()));
   }
-  if (asked > in_file)
-    config.refuse(str("its sizes ask for ", asked, " numbers, and the file beside it holds ", in_file));
+  if (!wrong.empty())
+    config.refuse(str("its sizes ask for ", wrong.front(),
+                      wrong.size() > 1 ? str(", and ", wrong.size() - 1, " more that do not fit") : ""));
 }
 
 // What text ends with is often said in a file of its own.
@@ -312,9 +320,7 @@ std::unique_ptr<nn::Module> load_pretrained(const std::string& folder, const Pre
   network->to(options.dtype);
   FittedState state = fitted(file.tensors, *network);
   nn::LoadReport found = network->load_state_dict(state.tensors, false);
-  for (const std::string& name : found.missing)
-    if (!may_be_new(name)) network->load_state_dict(state.tensors);  // says all that does not fit
-  if (!found.unexpected.empty() || !found.mismatched.empty()) network->load_state_dict(state.tensors);
+  if (!found.unexpected.empty()) network->load_state_dict(state.tensors);  // says all that does not fit
   found.unexpected = std::move(state.left_out);
   if (report == nullptr && !found.missing.empty())
     warn(str(folder, " has no ", first_word(found.missing.front()),

@@ -39,6 +39,9 @@ data::DatasetPtr load_pairs(const Recipe& recipe, const std::string& folder, Fac
 data::Transform transforms_of(const Written& written);
 // Those of data.prepare, or what a known network wants of pictures, if that is not given. Null for none.
 data::Transform preparing(const Recipe& recipe);
+// What of it brings a known network's pictures to one size, without normalising them: to look at. Null if
+// they are of one size.
+data::Transform fitting(const Recipe& recipe);
 
 // A path in the recipe, resolved below the folder of --data.
 std::string below(const std::string& folder, const std::string& path);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "veldt/io/state.h"
+#include "veldt/models/model_file.h"
 #include "veldt/models/registry.h"
 #include "veldt/nn/norm.h"
 #include "veldt/ops/create.h"
@@ -71,10 +72,27 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kMostListed ? fmt::format("{} and {} more", text, names.size() - kMostListed) : text;
 }
 
+// Numbers that were taught with pictures scaled in another way than those of the recipe would see them wrong.
+void check_pictures(const Recipe& recipe, const io::LoadedState& file) {
+  const auto said = models::saved_preprocessing(file, recipe.from);
+  if (!said || recipe.prepare.given()) return;
+  const models::Preprocessing own =
+      models::with_channels(preprocessing_of(recipe), static_cast<std::int64_t>(said->mean.size()));
+  if (own.mean == said->mean && own.deviation == said->deviation) return;
+  throw UsageError(
+      fmt::format("model.from: {} was taught with pictures of other means and deviations than {}'s",
+                  recipe.from, known_network(recipe).name),
+      fmt::format("it says [{}] and [{}]", fmt::join(said->mean, ", "), fmt::join(said->deviation, ", ")),
+      fmt::format("say so: data.prepare = [\"normalise([{}], [{}])\"]", fmt::join(said->mean, ", "),
+                  fmt::join(said->deviation, ", ")));
+}
+
 void load_weights(const Recipe& recipe, nn::Module& network) {
   const std::string head = head_of(recipe);
   const bool is_new = recipe.head == "new";
-  NamedTensors state = io::load_state(recipe.from).tensors;
+  io::LoadedState file = io::load_state(recipe.from);
+  check_pictures(recipe, file);
+  NamedTensors& state = file.tensors;
   if (is_new) std::erase_if(state, [&](const NamedTensor& t) { return is_below(t.name, head); });
   nn::LoadReport report = network.load_state_dict(state, false);
   if (is_new) std::erase_if(report.missing, [&](const std::string& name) { return is_below(name, head); });

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "veldt/data/augment.h"
 #include "veldt/models/model_file.h"
@@ -112,6 +113,19 @@ data::Transform transform_of(const io::Source& source, const std::string& text) 
   throw call.unknown("transform", known);
 }
 
+data::Transform prepared_as(models::Preprocessing wanted, bool fits) {
+  return [wanted = std::move(wanted), fits](data::Example example, Rng&) {
+    Tensor& planes = example.at(0);
+    models::Preprocessing p = models::with_channels(wanted, planes.size(0));
+    if (!fits) {  // it was read in the size that the recipe says
+      p.height = planes.size(1), p.width = planes.size(2);
+      p.shorter_side = std::min(p.height, p.width);
+    }
+    planes = models::prepare_planes(p, planes);
+    return example;
+  };
+}
+
 }  // namespace
 
 data::Transform transforms_of(const Written& written) {
@@ -123,16 +137,14 @@ data::Transform transforms_of(const Written& written) {
 
 data::Transform preparing(const Recipe& recipe) {
   if (!recipe.is_known_network() || recipe.prepare.given()) return transforms_of(recipe.prepare);
-  return [wanted = preprocessing_of(recipe), fits = fits_pictures(recipe)](data::Example example, Rng&) {
-    Tensor& planes = example.at(0);
-    models::Preprocessing p = models::with_channels(wanted, planes.size(0));
-    if (!fits) {  // it was read in the size that the recipe says
-      p.height = planes.size(1), p.width = planes.size(2);
-      p.shorter_side = std::min(p.height, p.width);
-    }
-    planes = models::prepare_planes(p, planes);
-    return example;
-  };
+  return prepared_as(preprocessing_of(recipe), fits_pictures(recipe));
+}
+
+data::Transform fitting(const Recipe& recipe) {
+  if (!fits_pictures(recipe)) return {};
+  models::Preprocessing p = preprocessing_of(recipe);
+  p.mean = {0}, p.deviation = {1};
+  return prepared_as(p, true);
 }
 
 }  // namespace veldt::recipe
