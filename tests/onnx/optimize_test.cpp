@@ -365,6 +365,63 @@ TEST(OnnxFrozenConvolution, RunsOnSeveralThreadsAtOnce) {
   EXPECT_EQ(wrong, std::vector<int>(4));
 }
 
+// The first steps may run for a few examples at a time: here 11 are 8 and 3, for 2 threads.
+TEST(OnnxFrozenConvolution, OfLargeBatchesIsThatOfTheirExamples) {
+  const ThreadsScope scope(2);
+  const NoGrad off;
+  const std::vector<std::string> window = {list_attribute("kernel_shape", {3, 3}),
+                                           list_attribute("strides", {2, 2})};
+  std::vector<std::string> weights = kWeights;
+  weights.push_back(signed_noise("each", {11, 1, 1, 1}));
+  weights.push_back(signed_noise("first", {1, 4, 96, 96}));
+  weights.push_back(signed_noise("m", {4, 6}));
+  const std::string pool = node("MaxPool", {"r"}, {"p"}, window), relu = node("Relu", {"c"}, {"r"});
+  const std::string flat = node("Flatten", {"g"}, {"f"}), mean = node("GlobalAveragePool", {"p"}, {"g"});
+  const auto along = [](std::int64_t axis) { return int_attribute("axis", axis); };
+  struct {
+    std::vector<std::string> nodes;
+    bool any_batch = true;
+  } const nets[] = {
+      {{kConv, relu, pool, mean, flat, node("MatMul", {"f", "m"}, {"y"})}},
+      {{kConv, relu, pool, node("Sigmoid", {"p"}, {"s"}), node("Mul", {"s", "p"}, {"y"})}},
+      {{kConv, relu, pool, mean, node("Sub", {"p", "g"}, {"y"})}},
+      {{kConv, relu, node("Concat", {"r", "x"}, {"y"}, {along(-3)})}},
+      // The rest mixes examples, or numbers them.
+      {{kConv, relu, node("Mul", {"r", "each"}, {"y"})}, false},
+      {{kConv, node("Add", {"c", "each"}, {"y"})}, false},
+      {{kConv, node("Add", {"c", "first"}, {"y"})}},
+      {{kConv, relu, node("Concat", {"r", "r"}, {"y"}, {along(0)})}},
+      {{kConv, relu, node("Concat", {"r", "r"}, {"y"}, {along(-4)})}},
+      {{kConv, relu, pool, node("Softmax", {"p"}, {"y"}, {along(0)})}},
+      {{kConv, relu, pool, node("Flatten", {"p"}, {"f"}, {along(0)}), node("Relu", {"f"}, {"y"})}},
+  };
+  for (const auto& [nodes, any_batch] : nets) {
+    const Network net = net_of(nodes, weights), fast = net.frozen();
+    for (const std::int64_t n : {11, 8, 1}) {
+      if (n != 11 && !any_batch) continue;
+      const Tensor x = picture(n, 96, 96);
+      EXPECT_TRUE(allclose(fast(x), net(x), 1e-5, 1e-5)) << net.model().graph.nodes.back().op << ' ' << n;
+    }
+  }
+}
+
+// What is in a convolution's pass already is not taken for its weights.
+TEST(OnnxFrozenConvolution, MayBeFrozenAgain) {
+  const NoGrad off;
+  const Tensor x = picture();
+  const std::string relu = node("Relu", {"c"}, {"r"});
+  for (const std::string& after :
+       {node("Mul", {"r", "high"}, {"y"}), node("Clip", {"r", "", "high"}, {"y"})}) {
+    const Network net = net_of({kConv, relu, after}, kWeights);
+    EXPECT_TRUE(allclose(net.frozen().frozen()(x), net(x), 1e-5, 1e-5));
+  }
+  const Network sum =
+      net_of({kConv, node("Conv", {"x", "w", "b"}, {"d"}, {list_attribute("pads", {1, 1, 1, 1})}),
+              node("Add", {"c", "d"}, {"y"})},
+             kWeights);
+  EXPECT_TRUE(allclose(sum.frozen().frozen()(x), sum(x), 1e-5, 1e-5));
+}
+
 // What watches the waist sees the call, and a recorded step replays it.
 TEST(OnnxFrozenConvolution, PassesTheWaist) {
   const Network fast = net_of({kConv, node("Relu", {"c"}, {"y"})}, kWeights).frozen();

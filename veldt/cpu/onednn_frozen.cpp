@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "veldt/core/threads.h"
+#include "veldt/cpu/kernels.h"
 #include "veldt/cpu/onednn_call.h"
 
 namespace veldt::cpu {
@@ -208,7 +209,10 @@ class Pieces {
     if (orders.size() > 1) kept_.clear();
     const auto plain = piece.sizes().groups > 1 ? memory::format_tag::goihw : memory::format_tag::oihw;
     const memory from({piece.weight_sizes(), kF32, plain}, onednn::engine(), const_cast<float*>(w));
-    auto to = std::make_shared<memory>(wanted, onednn::engine());
+    const std::size_t bytes = wanted.get_size();
+    const std::shared_ptr<void> room(allocate(bytes), [bytes](void* p) { deallocate(p, bytes); });
+    const auto to = std::shared_ptr<memory>(new memory(wanted, onednn::engine(), room.get()),
+                                            [room](const memory* m) { delete m; });
     dnnl::reorder(from, *to).execute(onednn::stream(), const_cast<memory&>(from), *to);
     onednn::stream().wait();
     return to;

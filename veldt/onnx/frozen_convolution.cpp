@@ -14,20 +14,19 @@ namespace {
 
 const std::vector<int> kLast = {0, 2, 3, 1}, kFirst = {0, 3, 1, 2};  // channels
 
-// Sets the layout of a Conv over two dimensions, and returns the shape of its result; nothing for what the
-// operator itself would refuse, or pad first.
-std::optional<Shape> shape_of_result(const Call& c, const Tensor& x, const Tensor& w, const Tensor& bias,
-                                     ConvLayout& layout) {
+// The layout of a Conv over two dimensions and the shape of its result; null for what the operator itself
+// would refuse, or pad first.
+std::shared_ptr<const FrozenSizes> sizes_of_result(const Call& c, const Tensor& x, const Tensor& w,
+                                                   const Tensor& bias) {
   if (x.rank() != 4 || w.rank() != 4 || w.device() != x.device() || w.dtype() != x.dtype()) return {};
   const std::vector<std::int64_t> kernel(w.shape().begin() + 2, w.shape().end());
   if (c.integers("kernel_shape", kernel) != kernel) return {};
   const Window window = window_of(c, kernel, std::span(x.shape().begin() + 2, 2));
-  layout = {.dims = 2, .groups = c.integer("group", 1)};
-  if (layout.groups < 1 || w.size(0) % layout.groups != 0 || w.size(1) > x.size(1) ||
-      x.size(1) % layout.groups != 0 || x.size(1) / layout.groups != w.size(1) ||
-      (bias.defined() && (bias.shape() != Shape{w.size(0)} || bias.dtype() != x.dtype())))
+  FrozenSizes out{x.shape(), {x.size(0), w.size(0)}, {.dims = 2, .groups = c.integer("group", 1)}};
+  ConvLayout& layout = out.layout;
+  if (layout.groups < 1 || w.size(0) % layout.groups != 0 || x.size(1) % layout.groups != 0 ||
+      x.size(1) / layout.groups != w.size(1) || (bias.defined() && bias.shape() != Shape{w.size(0)}))
     return {};
-  Shape shape = {x.size(0), w.size(0)};
   for (int d = 0; d < 2; ++d) {
     const auto at = static_cast<std::size_t>(d);
     const std::int64_t before = window.padding.before[at], after = window.padding.after[at];
@@ -36,13 +35,24 @@ std::optional<Shape> shape_of_result(const Call& c, const Tensor& x, const Tenso
     layout.stride[at] = window.stride[at];
     layout.dilation[at] = window.dilation[at];
     layout.padding[at] = before;
-    shape.push_back(layout.output_size(d, x.size(2 + d) + before + after, kernel[at]));
-    if (shape[2 + d] < 1 || shape[2 + d] > ConvLayout::kMost) return {};
+    out.y.push_back(layout.output_size(d, x.size(2 + d) + before + after, kernel[at]));
+    if (out.y[2 + d] < 1 || out.y[2 + d] > ConvLayout::kMost) return {};
   }
-  return shape;
+  return std::make_shared<const FrozenSizes>(out);
 }
 
-Tensor channels_last(const Tensor& x) { return permute(contiguous(permute(x, kLast)), kFirst); }
+bool has_channels_last(const Tensor& x) {
+  const Shape &shape = x.shape(), &strides = x.strides();
+  std::int64_t step = 1;
+  for (const int d : {1, 3, 2, 0}) {
+    if (shape[d] != 1 && strides[d] != step) return false;
+    step *= shape[d];
+  }
+  return true;
+}
+Tensor channels_last(const Tensor& x) {
+  return has_channels_last(x) ? x : permute(contiguous(permute(x, kLast)), kFirst);
+}
 
 }  // namespace
 
@@ -54,20 +64,30 @@ void FrozenConvolution::set_bounds(double low, double high) {
 
 Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
   const Tensor &x = c.tensor(0), &w = c.tensor(1);
-  const Tensor bias = c.has(2) ? contiguous(c.tensor(2)) : Tensor();
+  const Tensor bias = c.has(2) ? c.tensor(2) : Tensor();
   const auto serves = [](const Tensor& t) {
     return t.dtype() == DType::f32 && !(grad_enabled() && t.requires_grad());
   };
-  if (!serves(x) || (added.defined() && !serves(added)) || casts(x)) return {};
+  if (!serves(x) || (added.defined() && !serves(added)) || (bias.defined() && !serves(bias)) || casts(x))
+    return {};
   const Backend& backend = kernels(x);
   if (!backend.freezes_convolutions || !backend.freezes_convolutions()) return {};
+  std::shared_ptr<const FrozenSizes> sizes = last_.load();
+  if (!sizes || sizes->x != x.shape()) {
+    sizes = sizes_of_result(c, x, w, bias);
+    if (!sizes) return {};
+    last_.store(sizes);
+  }
+  const Shape& shape = sizes->y;
+  if (added.defined() && (added.shape() != shape || added.device() != x.device())) return {};
   FrozenConv call = kept_;
-  const std::optional<Shape> shape = shape_of_result(c, x, w, bias, call.layout);
-  if (!shape || (added.defined() && (added.shape() != *shape || added.device() != x.device()))) return {};
+  call.layout = sizes->layout;
   const Tensor from = channels_last(x), weight = contiguous(w),
+               shift = bias.defined() ? contiguous(bias) : bias,
                more = added.defined() ? channels_last(added) : added;
-  const Tensor y = permute(empty({(*shape)[0], (*shape)[2], (*shape)[3], (*shape)[1]}, from), kFirst);
-  backend.convolve_frozen(call, from.view(), weight.view(), OptionalView(bias), OptionalView(more), y.view());
+  const Tensor y = permute(empty({shape[0], shape[2], shape[3], shape[1]}, from), kFirst);
+  backend.convolve_frozen(call, from.view(), weight.view(), OptionalView(shift), OptionalView(more),
+                          y.view());
   return y;
 }
 

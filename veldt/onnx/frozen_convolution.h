@@ -2,10 +2,19 @@
 // Tests: tests/onnx/optimize_test.cpp
 #pragma once
 
+#include <atomic>
+#include <memory>
+
 #include "veldt/core/convolution.h"
 #include "veldt/onnx/operators.h"
 
 namespace veldt::onnx {
+
+// What follows from the sizes of x.
+struct FrozenSizes {
+  Shape x, y;
+  ConvLayout layout;
+};
 
 // y = conv(x, w) + bias + added, within bounds, for a Conv whose weight and bias are constants. Its inputs
 // are those of the Conv, and after them `added` if there is one. Two spatial dimensions of f32 are one call
@@ -27,7 +36,8 @@ class FrozenConvolution {
   // Undefined if no backend does it in one call.
   Tensor fused(const Call& call, const Tensor& added) const;
 
-  FrozenConv kept_;  // without a layout, which depends on the sizes of x
+  FrozenConv kept_;  // without a layout
+  mutable std::atomic<std::shared_ptr<const FrozenSizes>> last_;
   bool bounded_ = false, adds_ = false;
 };
 

@@ -91,6 +91,7 @@ struct Program::Optimizer {
     absorb();
     fuse();
     program->find_last_uses();
+    find_head();
   }
   void fold(const Context& context);
   void absorb();
@@ -99,6 +100,7 @@ struct Program::Optimizer {
   bool absorb_into(Step& conv, const Step& next);
   void fuse();
   void remove(const std::set<std::size_t>& gone);
+  void find_head();
   // Whether the bounds of a Relu or a Clip, which follows, are known and those of `conv` from now on.
   bool bound(FrozenConvolution& conv, const Step& next) const;
   Tensor constant(int slot) const {
@@ -218,7 +220,7 @@ void Program::Optimizer::absorb() {
   std::set<std::size_t> gone;
   for (std::size_t i = 0; i < program->steps_.size(); ++i) {
     Step& step = program->steps_[i];
-    if (step.function || !step.node.domain.empty()) continue;
+    if (step.function || step.frozen || !step.node.domain.empty()) continue;
     if (step.node.op == "Conv" && step.inputs.size() > 1 && step.outputs.size() == 1) {
       conv_of[step.outputs[0]] = i;
       continue;
@@ -281,7 +283,8 @@ void Program::Optimizer::fuse() {
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& step = steps[i];
-    if (step.function || !step.node.domain.empty() || step.inputs.empty() || step.outputs.size() != 1)
+    if (step.function || step.frozen || !step.node.domain.empty() || step.inputs.empty() ||
+        step.outputs.size() != 1)
       continue;
     if (step.node.op == "Conv" && step.inputs.size() > 1 && constant(step.inputs[1]).defined() &&
         (step.inputs.size() < 3 || step.inputs[2] < 0 || constant(step.inputs[2]).defined())) {
@@ -308,6 +311,70 @@ void Program::Optimizer::fuse() {
     }
   }
   remove(gone);
+}
+
+namespace {
+
+// Whether a step's result for an example is made of that example alone, if all that it reads besides
+// constants is [n, ..] of `rank` dimensions; then the rank of its result, otherwise 0.
+int rank_by_example(const Node& node, int rank, bool frozen) {
+  static const std::set<std::string> kSameRank = {
+      "Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish",   "LeakyRelu",         "Elu",     "Tanh", "Add",
+      "Sub",  "Mul",  "Div",     "MaxPool",     "AveragePool", "GlobalAveragePool", "Identity"};
+  if (!node.domain.empty()) return 0;
+  if (frozen || kSameRank.contains(node.op)) return rank;
+  const auto axis = [&](std::int64_t otherwise) {
+    for (const Attribute& a : node.attributes)
+      if (a.name == "axis") return a.integer;
+    return otherwise;
+  };
+  if (node.op == "Concat") return axis(0) % rank != 0 && axis(0) > -rank ? rank : 0;
+  return node.op == "Flatten" && axis(1) == 1 ? 2 : 0;
+}
+
+}  // namespace
+
+// The longest run of steps after which one value of theirs is all that is read.
+void Program::Optimizer::find_head() {
+  const std::vector<Step>& steps = program->steps_;
+  std::map<int, int> ranks;  // of slots that hold a number of examples
+  int input = -1;
+  std::vector<std::size_t> last(program->slot_count_, 0);  // the last step, from 1, that reads a slot
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const int slot : steps[i].inputs)
+      if (slot >= 0) last[static_cast<std::size_t>(slot)] = i + 1;
+    for (const auto& [name, body] : steps[i].bodies)
+      for (const auto& [inner, slot] : body->captured_) last[static_cast<std::size_t>(slot)] = i + 1;
+  }
+  for (const int slot : program->output_slots_) last[static_cast<std::size_t>(slot)] = steps.size() + 1;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (step.function || !step.bodies.empty() || step.outputs.size() != 1) return;
+    if (input < 0 && step.frozen && !constant_of.contains(step.inputs[0])) {
+      input = step.inputs[0];
+      ranks[input] = constant(step.inputs[1]).rank();
+    }
+    int rank = 0;
+    for (const int slot : step.inputs) {
+      if (slot < 0) continue;
+      const auto found = ranks.find(slot);
+      if (found != ranks.end() && (rank == 0 || rank == found->second))
+        rank = found->second;
+      else if (!constant_of.contains(slot))
+        return;
+    }
+    // A constant, but for a convolution's weight and bias, must not have numbers of its own for each example.
+    for (std::size_t k = step.frozen ? FrozenConvolution::kAdded : 0; k < step.inputs.size(); ++k)
+      if (const int slot = step.inputs[k]; slot >= 0 && constant_of.contains(slot))
+        if (const Tensor c = constant(slot); !c.defined() || c.rank() >= rank) return;
+    rank = rank > 0 ? rank_by_example(step.node, rank, step.frozen != nullptr) : 0;
+    if (rank == 0) return;
+    ranks[step.outputs[0]] = rank;
+    std::vector<int> open;
+    for (const auto& [slot, unused] : ranks)
+      if (slot != input && last[static_cast<std::size_t>(slot)] > i + 1) open.push_back(slot);
+    if (open.size() == 1) program->head_ = {i + 1, input, open[0]};
+  }
 }
 
 Prepared optimized(const Prepared& from) {

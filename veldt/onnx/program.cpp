@@ -5,7 +5,10 @@
 #include <optional>
 
 #include "veldt/core/error.h"
+#include "veldt/core/threads.h"
 #include "veldt/onnx/frozen_convolution.h"
+#include "veldt/ops/index.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::onnx {
@@ -78,6 +81,52 @@ Values Program::run_step(const Step& step, const Context& context, Values& slots
   return step.frozen ? step.frozen->run(call, step.entry->run) : step.entry->run(call);
 }
 
+void Program::run_to_slots(const Step& step, const Context& context, Values& slots) const {
+  try {
+    Values results = run_step(step, context, slots);
+    if (context.listener != nullptr) (*context.listener)(step.node, results);
+    for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
+      if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
+    if (!step.bodies.empty())
+      for (const int slot : step.done) slots[static_cast<std::size_t>(slot)] = Value();
+  } catch (Error& error) {
+    if (error.place().outermost == nullptr && context.owner != nullptr) {
+      Error::Place place;
+      place.path =
+          step.node.name.empty() && !step.node.outputs.empty() ? step.node.outputs.front() : step.node.name;
+      place.title = step.node.op;
+      place.outermost = context.owner;
+      error.set_place(std::move(place));
+    }
+    throw;
+  }
+}
+
+// What lies between the steps of a few examples stays in the caches; of a large batch it would not.
+bool Program::run_head(const Context& context, Values& slots) const {
+  if (head_.steps == 0 || context.listener != nullptr) return false;
+  const Value& input = slots[static_cast<std::size_t>(head_.input)];
+  if (!input.is_tensor()) return false;
+  const Tensor x = input.tensor();
+  if (x.rank() != 4 || x.numel() == 0 || (grad_enabled() && x.requires_grad())) return false;
+  const Backend& backend = kernels(x);
+  if (!backend.freezes_convolutions || !backend.freezes_convolutions()) return false;
+  constexpr std::int64_t kNumbers = 1 << 18;  // of x, that are enough to keep the threads busy
+  const std::int64_t each = threads_here() * x.numel() / x.size(0),
+                     share = threads_here() * std::max<std::int64_t>(1, kNumbers / each);
+  if (share >= x.size(0)) return false;
+  std::vector<Tensor> parts;
+  for (std::int64_t begin = 0; begin < x.size(0); begin += share) {
+    Values own = slots;
+    own[static_cast<std::size_t>(head_.input)] =
+        Value(slice(x, 0, begin, std::min(begin + share, x.size(0))), input.type());
+    for (std::size_t i = 0; i < head_.steps; ++i) run_to_slots(steps_[i], context, own);
+    parts.push_back(own[static_cast<std::size_t>(head_.output)].tensor());
+  }
+  slots[static_cast<std::size_t>(head_.output)] = Value(cat(parts, 0));
+  return true;
+}
+
 Values Program::run(const Context& context, Values inputs, const Values& outer) const {
   const Depth depth;
   if (inputs.size() > input_slots_.size())
@@ -101,27 +150,10 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].present()) slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);
   for (const int slot : watched_) watch(slot);
-  for (const Step& step : steps_) {
-    try {
-      Values results = run_step(step, context, slots);
-      if (context.listener != nullptr) (*context.listener)(step.node, results);
-      for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
-        if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
-      for (const int slot : watched_)
-        if (std::count(step.outputs.begin(), step.outputs.end(), slot) > 0) watch(slot);
-      if (!step.bodies.empty())
-        for (const int slot : step.done) slots[static_cast<std::size_t>(slot)] = Value();
-    } catch (Error& error) {
-      if (error.place().outermost == nullptr && context.owner != nullptr) {
-        Error::Place place;
-        place.path =
-            step.node.name.empty() && !step.node.outputs.empty() ? step.node.outputs.front() : step.node.name;
-        place.title = step.node.op;
-        place.outermost = context.owner;
-        error.set_place(std::move(place));
-      }
-      throw;
-    }
+  for (std::size_t i = run_head(context, slots) ? head_.steps : 0; i < steps_.size(); ++i) {
+    run_to_slots(steps_[i], context, slots);
+    for (const int slot : watched_)
+      if (std::count(steps_[i].outputs.begin(), steps_[i].outputs.end(), slot) > 0) watch(slot);
   }
   Values out;
   out.reserve(output_slots_.size());

@@ -77,6 +77,9 @@ class Program {
   // Sets what each step is the last to read.
   void find_last_uses();
   Values run_step(const Step& step, const Context& context, Values& slots) const;
+  void run_to_slots(const Step& step, const Context& context, Values& slots) const;
+  // Runs the head for a few examples at a time, if that is worth it; whether it did.
+  bool run_head(const Context& context, Values& slots) const;
 
   std::vector<ValueInfo> inputs_, outputs_, overridable_;
   std::size_t slot_count_ = 0;
@@ -85,6 +88,14 @@ class Program {
   std::vector<int> input_slots_, output_slots_;         // those of overridable_ follow those of inputs_
   std::vector<int> watched_;  // slots that a Gradient reads: what depends on them is recorded
   std::vector<Step> steps_;
+
+  // In a program that only runs: its first steps that compute each example of a batch by itself. They read
+  // one slot besides constants, and what follows reads one slot of theirs.
+  struct Head {
+    std::size_t steps = 0;
+    int input = -1, output = -1;
+  };
+  Head head_;
 };
 
 struct Prepared {
