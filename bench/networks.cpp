@@ -1,8 +1,7 @@
 // Networks from ONNX files that only run (onnx::Network::frozen), for bench/peers/networks.py, which runs
 // onnxruntime and PyTorch in turn with it.
-//   bench_networks THREADS FILE BATCH            answers each line "SECONDS" with the milliseconds of each
-//   call bench_networks THREADS FILE BATCH --profile  prints where the time of a call goes
-
+//   bench_networks THREADS FILE BATCH              answers a line "SECONDS" with each call's milliseconds
+//   bench_networks THREADS FILE BATCH --profile    prints where the time of a call goes
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -157,6 +157,9 @@ TEST(Generate, RefusesWhatMakesNoSense) {
   EXPECT_THAT(why({.top_k = -1}), HasSubstr("top_k"));
   EXPECT_THAT(why({.top_p = 0}), HasSubstr("top_p"));
   EXPECT_THAT(why({.repetition_penalty = 0}), HasSubstr("repetition_penalty"));
+  for (const Tensor& logits : {zeros({0}), zeros({1, 20}), zeros({20}, DType::i64)})
+    EXPECT_THAT(error_of<ShapeError>([&] { generate([&](const auto&) { return logits; }, beginning()); }),
+                HasSubstr("logits are floats [vocabulary]"));
   EXPECT_THAT(error_of<ShapeError>([&] { generate(model, zeros({0}, DType::i64)); }),
               HasSubstr("one or more"));
   EXPECT_THAT(error_of<ShapeError>([&] { generate(model, zeros({21}, DType::i64)); }),

@@ -174,6 +174,8 @@ TEST(Lora, RefusesWhatItCannotAdapt) {
   EXPECT_THAT(error_of([&] { add_lora(net, {"key"}); }), HasSubstr("there are query, value, head"));
   EXPECT_THAT(error_of([&] { add_lora(net, {"query", "ue"}); }), HasSubstr("is called 'ue'"));
   EXPECT_THAT(error_of([&] { add_lora(net, {"query"}, {.rank = 0}); }), HasSubstr("rank of 0"));
+  EXPECT_THAT(error_of([&] { add_lora(net, {}); }), HasSubstr("no name was given"));
+  EXPECT_THAT(error_of([&] { load_lora(net, {}); }), HasSubstr("no adapters to load"));
   EXPECT_EQ(net.trained_parameters().size(), 5u);  // as it was
   add_lora(net, {"query"});
   EXPECT_THAT(error_of([&] {

@@ -32,9 +32,9 @@ const BertOptions& checked(const BertOptions& o) {
                        {"max_position_embeddings", o.max_position_embeddings},
                        {"type_vocab_size", o.type_vocab_size}});
   check_layers("BERT", o.num_hidden_layers);
-  if (const std::int64_t padding = o.position_padding.value_or(0);
-      padding < 0 || padding >= o.max_position_embeddings - 1)
-    throw ConfigError(str("cannot build BERT with pad_token_id of ", padding),
+  if (o.position_padding &&
+      (*o.position_padding < 0 || *o.position_padding >= o.max_position_embeddings - 1))
+    throw ConfigError(str("cannot build BERT with pad_token_id of ", *o.position_padding),
                       str("positions begin after it, and there are ", o.max_position_embeddings),
                       "correct its config.json");
   check_heads("BERT", o.hidden_size, o.num_attention_heads);

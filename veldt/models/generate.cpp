@@ -98,6 +98,10 @@ Tensor generate(const NextLogits& next, const Tensor& ids, const GenerateOptions
   for (std::int64_t i = 0; i < o.max_new_tokens; ++i) {
     const Tensor logits = next(tokens);
     if (!logits.defined()) break;
+    if (logits.rank() != 1 || logits.numel() == 0 || !is_float(logits.dtype()))
+      throw ShapeError(str("cannot choose a token by ", logits.shape(), ' ', logits.dtype()),
+                       "logits are floats [vocabulary], those of one text's next token",
+                       "return them so, by squeeze(logits, 0) for example");
     const std::int64_t token = chosen_token(logits, tokens, o, rng);
     tokens.push_back(token);
     if ((o.on_token && !o.on_token(token)) ||

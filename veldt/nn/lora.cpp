@@ -91,6 +91,9 @@ std::vector<std::string> add_lora(Module& network, const std::vector<std::string
   if (options.rank < 1)
     throw ConfigError(str("an adapter cannot have a rank of ", options.rank), "it is 1 or more",
                       "give 8, say");
+  if (names.empty())
+    throw ConfigError("cannot add adapters to no layers", "no name was given",
+                      "name some, {\"q_proj\", \"v_proj\"} for example");
   const std::vector<LoraTarget> layers = lora_layers(network);
   std::vector<LoraTarget> chosen;
   for (const LoraTarget& layer : layers)
@@ -127,6 +130,9 @@ NamedTensors lora_state(const Module& network) {
 void load_lora(Module& network, const NamedTensors& state) {
   const std::vector<LoraTarget> layers = lora_layers(network);
   const std::map<std::string, Adapter> adapters = adapters_in(state);
+  if (adapters.empty())
+    throw ConfigError("there are no adapters to load", "the state holds no lora_A, lora_B or lora_alpha",
+                      "give what lora_state() returned");
   std::vector<std::pair<LoraLayer*, const Adapter*>> pairs;
   for (const auto& [name, adapter] : adapters) {
     const auto found = std::find_if(layers.begin(), layers.end(),
