@@ -31,6 +31,7 @@ TEST(Regex, FindsWhatMatches) {
   EXPECT_THAT(matches("x*", "axxb"), ElementsAre("xx"));
   EXPECT_THAT(matches("(?<=a)b", "abb"), ElementsAre("b"));
   EXPECT_THAT(matches("", "abc"), ElementsAre());
+  EXPECT_THAT(matches("(?=b)a*b", "ab"), ElementsAre("b"));  // which PCRE2 10.42 overlooks by itself
 }
 
 TEST(Regex, BytesThatAreNoTextMatchNothing) {
@@ -66,6 +67,8 @@ TEST(Regex, GivesUpOnATextWhoseBeginningsTakeLong) {
   const std::string run(50'000, 'a');  // longer than what is looked at first
   EXPECT_EQ(matches("a+(?!b)|b+", run + "b").size(), 2u);
   EXPECT_EQ(matches("a+(?!b)|b+", run), std::vector{run});
+  for (const std::size_t at : {4094, 4095, 4096})  // where the first part of a text ends
+    EXPECT_THAT(matches("\\n^|\\bc", std::string(at, 'a') + "\nb\nc\n"), ElementsAre("\n", "\n", "c"));
   EXPECT_EQ(matches("\\s*[\\r\\n]+|\\s+(?!\\S)|\\w+", words).size(), 80'000u);
 }
 

@@ -1,6 +1,7 @@
 // A graph as a module: its parameters, its gradients, bodies, functions, and what it refuses.
 #include "veldt/onnx/network.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -53,7 +53,12 @@ std::string quoted_pattern(const std::string& text) {
 
 struct Pattern::Code {
   pcre2_code* held = nullptr;
-  ~Code() { pcre2_code_free(held); }
+  // For a part of a text that more follows: there ^ matches behind a line's end, also where the part ends.
+  pcre2_code* part = nullptr;
+  ~Code() {
+    pcre2_code_free(held);
+    pcre2_code_free(part);
+  }
 };
 
 Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
@@ -63,10 +68,14 @@ Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
   int error = 0;
   PCRE2_SIZE at = 0;
   const auto code = std::make_shared<Code>();
-  const std::uint32_t flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT |
-                              (syntax == Syntax::unicode ? PCRE2_UCP | PCRE2_MULTILINE : 0);
+  std::uint32_t flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
+  // PCRE2 10.42 skips beginnings that match: (?=b)a*b in "ab".
+  if (syntax == Syntax::unicode) flags |= PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NO_START_OPTIMIZE;
   code->held = pcre2_compile(units(text_), text_.size(), flags, &error, &at, nullptr);
-  if (code->held == nullptr)
+  if (code->held != nullptr)
+    code->part =
+        pcre2_compile(units(text_), text_.size(), flags | PCRE2_ALT_CIRCUMFLEX, &error, &at, nullptr);
+  if (code->part == nullptr)
     throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
                      "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
   code_ = code;
@@ -142,9 +151,10 @@ void Pattern::for_each_match(std::string_view text, FunctionRef<void(std::size_t
     const std::size_t next = std::min(whole_character(at + std::min(width, size - at)), end);
     pcre2_set_match_limit(match.context.get(), static_cast<std::uint32_t>(steps));
     pcre2_set_offset_limit(match.context.get(), next - 1);  // the last beginning that is tried
-    const int result = pcre2_match(code_->held, units(text), end, at,
-                                   PCRE2_NO_UTF_CHECK | (end < size ? PCRE2_PARTIAL_HARD : 0),
-                                   match.data.get(), match.context.get());
+    const bool whole = end == size;
+    const int result = pcre2_match(whole ? code_->held : code_->part, units(text), end, at,
+                                   PCRE2_NO_UTF_CHECK | (whole ? 0 : PCRE2_PARTIAL_HARD), match.data.get(),
+                                   match.context.get());
     if (result == PCRE2_ERROR_PARTIAL) {  // it depends on what comes later
       if (range[0] > at) {
         at = range[0];
