@@ -1,8 +1,6 @@
 // Networks from ONNX files that only run (onnx::Network::frozen), for bench/peers/networks.py, which runs
 // onnxruntime and PyTorch in turn with it.
-//   bench_networks THREADS FILE BATCH            answers each line "SECONDS" with the milliseconds of each
-//   call,
-//                                                wall and processor time
+//   bench_networks THREADS FILE BATCH            answers each line "SECONDS" with the times of its calls
 //   bench_networks THREADS FILE BATCH --profile  prints where the time of a call goes
 
 #include <chrono>
