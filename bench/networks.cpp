@@ -1,11 +1,13 @@
 // Networks from ONNX files that only run (onnx::Network::frozen), for bench/peers/networks.py, which runs
 // onnxruntime and PyTorch in turn with it.
-//   bench_networks THREADS FILE BATCH              answers a line "SECONDS" with each call's milliseconds
-//   bench_networks THREADS FILE BATCH --profile    prints where the time of a call goes
+//   bench_networks THREADS FILE BATCH            answers each line "SECONDS" with the times of its calls
+//   bench_networks THREADS FILE BATCH --profile  prints where the time of a call goes
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <string>
 
@@ -50,15 +52,18 @@ int main(int argc, char** argv) try {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   for (double seconds; std::cin >> seconds;) {
-    const char* before = "{\"ms\": [";
     const auto start = Clock::now();
+    std::string wall, processor;
     do {
+      const char* const before = wall.empty() ? "" : ", ";
       const auto call = Clock::now();
+      const std::clock_t used = std::clock();
       net(inputs);
-      std::printf("%s%.4f", before, 1e3 * since(call));
-      before = ", ";
+      processor += before + std::to_string(1e3 * static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC);
+      wall += before + std::to_string(1e3 * since(call));
     } while (since(start) < seconds);
-    std::printf("], \"mb\": %.1f}\n", bench::peak_memory());
+    std::printf("{\"ms\": [%s], \"processor\": [%s], \"mb\": %.1f}\n", wall.c_str(), processor.c_str(),
+                bench::peak_memory());
     std::fflush(stdout);
   }
 } catch (const Error& error) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Networks from ONNX files in Veldt, onnxruntime and PyTorch (eager), in turn: milliseconds a call, and memory.
 
-usage: networks.py BENCH_NETWORKS [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--keep FOLDER]
+usage: networks.py BENCH_NETWORKS [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--keep FOLDER] [--processor]
 
 BENCH_NETWORKS is the path of bench_networks; torch, torchvision, transformers, onnx and onnxruntime are those of the
 interpreter that runs this. It makes the networks with random weights and exports them, to FOLDER if one is given. Each
 program is a process of its own for each case, alive and warm while the others run. The median call of each sample
 counts; a ratio is the median of the rounds' ratios. Memory is the most that a process has held (VmHWM), the
-interpreter and its packages included.
+interpreter and its packages included. --processor measures processor time, which other jobs disturb less, on one
+thread.
 """
 import argparse
 import json
@@ -118,17 +119,18 @@ def peak_memory():
 def serve(side, network, batch, threads, path):
     call = caller(side, network, batch, threads, path)
     for line in sys.stdin:
-        times, start = [], time.perf_counter()
+        times, used, start = [], [], time.perf_counter()
         while not times or time.perf_counter() - start < float(line):
-            begin = time.perf_counter()
+            begin, before = time.perf_counter(), time.process_time()
             call()
+            used.append(1e3 * (time.process_time() - before))
             times.append(1e3 * (time.perf_counter() - begin))
-        print(json.dumps({"ms": times, "mb": peak_memory()}), flush=True)
+        print(json.dumps({"ms": times, "processor": used, "mb": peak_memory()}), flush=True)
 
 
 class Program:
-    def __init__(self, name, command, environment={}):
-        self.name, self.mb = name, 0
+    def __init__(self, name, what, command, environment={}):
+        self.name, self.what, self.mb = name, what, 0
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
             env={**os.environ, **environment},
@@ -142,7 +144,7 @@ class Program:
             sys.exit(f"networks.py: error: {self.name} ended\n  fix: read its message above")
         answer = json.loads(line)
         self.mb = answer["mb"]
-        return statistics.median(answer["ms"])
+        return statistics.median(answer[self.what])
 
     def end(self):
         self.process.stdin.close()
@@ -155,10 +157,11 @@ def run(case, o, folder):
     own = [sys.executable, __file__, o.program, "--threads", str(o.threads), "--cases", case, "--keep", folder]
     if not os.path.exists(path):
         subprocess.run([*own, "--serve", "export"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    what = "processor" if o.processor else "ms"
     programs = [
-        Program("Veldt", [o.program, str(o.threads), path, str(batch)]),
-        Program("onnxruntime", [*own, "--serve", "onnxruntime"]),
-        Program("PyTorch", [*own, "--serve", "torch"], TUNED),
+        Program("Veldt", what, [o.program, str(o.threads), path, str(batch)]),
+        Program("onnxruntime", what, [*own, "--serve", "onnxruntime"]),
+        Program("PyTorch", what, [*own, "--serve", "torch"], TUNED),
     ]
     for program in programs:
         program.sample(o.seconds)
@@ -184,9 +187,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0, help="of a sample; 1 by default")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--keep", metavar="FOLDER", help="of the ONNX files, which are made if they are missing")
+    parser.add_argument("--processor", action="store_true", help="processor time, on one thread")
     parser.add_argument("--serve", help=argparse.SUPPRESS)  # a peer's side, for itself
     o = parser.parse_args()
     cases = o.cases.split(",")
+    o.threads = 1 if o.processor else o.threads
     if unknown := [case for case in cases if case not in CASES]:
         parser.error(f"there is no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     if o.serve:
@@ -196,7 +201,7 @@ def main():
     from importlib.metadata import version
 
     print(f"onnxruntime {version('onnxruntime')}, PyTorch {version('torch')}, {o.threads} threads, {o.rounds} rounds "
-          "in turn, milliseconds a call", flush=True)
+          f"in turn, milliseconds {'of processor time ' * o.processor}a call", flush=True)
     with tempfile.TemporaryDirectory() as made_here:
         for case in cases:
             run(case, o, o.keep or made_here)

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "tests/onnx/make_model.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/threads_scope.h"
+#include "veldt/onnx/export.h"
 #include "veldt/onnx/network.h"
 #include "veldt/ops/close.h"
 #include "veldt/ops/create.h"
@@ -420,6 +422,19 @@ TEST(OnnxFrozenConvolution, MayBeFrozenAgain) {
               node("Add", {"c", "d"}, {"y"})},
              kWeights);
   EXPECT_TRUE(allclose(sum.frozen().frozen()(x), sum(x), 1e-5, 1e-5));
+}
+
+// As the operators that it stands for, and for batches of any size.
+TEST(OnnxFrozenConvolution, IsExported) {
+  const NoGrad off;
+  const veldt::test::TempDir dir;
+  const std::string window = node("MaxPool", {"r"}, {"p"}, {list_attribute("kernel_shape", {3, 3})});
+  Network fast =
+      net_of({kConv, node("Relu", {"c"}, {"r"}), window, node("Sigmoid", {"p"}, {"y"})}, kWeights).frozen();
+  export_model(dir / "again.onnx", fast, {picture(20, 96, 96)});
+  const Network again = load(dir / "again.onnx");
+  const Tensor x = picture(3, 96, 96);
+  EXPECT_TRUE(allclose(again(x), fast(x), 1e-5, 1e-5));
 }
 
 // What watches the waist sees the call, and a recorded step replays it.

@@ -226,7 +226,12 @@ std::int64_t cuts_of(const ConvSizes& whole, const ConvSizes& example) {
   const std::int64_t threads = threads_here(), rows = example.out[kRow];
   if (threads == 1 || whole.flops() < kSmall || whole.batch % threads == 0 || whole.batch >= 4 * threads)
     return 1;
-  return std::min(rows, threads);
+  // Several for each thread, if each is long, so that one that is held up does not keep the others waiting.
+  constexpr double kLong = 1 << 24;
+  constexpr std::int64_t kRows = 8;
+  const auto more = std::min<std::int64_t>(
+      {4, static_cast<std::int64_t>(whole.flops() / kLong) / threads, rows / (kRows * threads)});
+  return std::min(rows, threads * std::max<std::int64_t>(1, more));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "veldt/onnx/support.h"
+#include "veldt/onnx/trace.h"
 #include "veldt/ops/parts.h"
 #include "veldt/tensor/graph.h"
 
@@ -56,6 +57,11 @@ Tensor channels_last(const Tensor& x) {
 
 }  // namespace
 
+bool freezes_convolutions(const Tensor& x) {
+  const Backend& backend = kernels(x);
+  return backend.freezes_convolutions && backend.freezes_convolutions() && !is_traced();
+}
+
 void FrozenConvolution::set_bounds(double low, double high) {
   kept_.low = low;
   kept_.high = high;
@@ -70,8 +76,7 @@ Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
   };
   if (!serves(x) || (added.defined() && !serves(added)) || (bias.defined() && !serves(bias)) || casts(x))
     return {};
-  const Backend& backend = kernels(x);
-  if (!backend.freezes_convolutions || !backend.freezes_convolutions()) return {};
+  if (!freezes_convolutions(x)) return {};
   std::shared_ptr<const FrozenSizes> sizes = last_.load();
   if (!sizes || sizes->x != x.shape()) {
     sizes = sizes_of_result(c, x, w, bias);
@@ -86,8 +91,8 @@ Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
                shift = bias.defined() ? contiguous(bias) : bias,
                more = added.defined() ? channels_last(added) : added;
   const Tensor y = permute(empty({shape[0], shape[2], shape[3], shape[1]}, from), kFirst);
-  backend.convolve_frozen(call, from.view(), weight.view(), OptionalView(shift), OptionalView(more),
-                          y.view());
+  kernels(x).convolve_frozen(call, from.view(), weight.view(), OptionalView(shift), OptionalView(more),
+                             y.view());
   return y;
 }
 

@@ -10,6 +10,10 @@
 
 namespace veldt::onnx {
 
+// Whether convolutions of x go to its backend with what follows them: it has that entry, and no tracer, which
+// knows convolutions alone, sees the call.
+bool freezes_convolutions(const Tensor& x);
+
 // What follows from the sizes of x.
 struct FrozenSizes {
   Shape x, y;

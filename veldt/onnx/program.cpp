@@ -109,8 +109,7 @@ bool Program::run_head(const Context& context, Values& slots) const {
   if (!input.is_tensor()) return false;
   const Tensor x = input.tensor();
   if (x.rank() != 4 || x.numel() == 0 || (grad_enabled() && x.requires_grad())) return false;
-  const Backend& backend = kernels(x);
-  if (!backend.freezes_convolutions || !backend.freezes_convolutions()) return false;
+  if (!freezes_convolutions(x)) return false;
   constexpr std::int64_t kNumbers = 1 << 18;  // of x, that are enough to keep the threads busy
   const std::int64_t each = threads_here() * x.numel() / x.size(0),
                      share = threads_here() * std::max<std::int64_t>(1, kNumbers / each);

@@ -15,6 +15,7 @@ constinit thread_local Tracer* t_tracer = nullptr;
 }  // namespace
 
 Tracer& tracing() { return *t_tracer; }
+bool is_traced() { return dynamic_cast<const Tracer*>(t_interceptor) != nullptr; }
 
 Tracer::Tracer(const NamedTensors& names, const nn::Module* root) : memory_(nodes_) {
   t_tracer = this;

@@ -72,6 +72,9 @@ class Tracer final : public Interceptor, public nn::CallListener {
 // The tracer whose entries are being called on this thread.
 Tracer& tracing();
 
+// Whether a tracer sees the calls of this thread.
+bool is_traced();
+
 // Entries of the waist that trace a call, each with its own arguments: the table, and the files that fill it.
 const Backend& tracing_backend();
 void trace_elementwise(Backend& table);
