@@ -185,6 +185,14 @@ TEST(SubwordTokenizer, NoTextGrowsWithoutEnd) {
              {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1 << 16, 'b')}})})
     EXPECT_THAT(error_of<ConfigError>([&] { tokenizer.encode(std::string(1000, 'a') + "é"); }),
                 HasSubstr("grows"));
+  // Between special tokens each part grows by itself.
+  std::string parts;
+  for (int i = 0; i < 1000; ++i) parts += "a<|endoftext|>";
+  EXPECT_THAT(error_of<ConfigError>([&] {
+                with("gpt2", "normalizer", {{"type", "Prepend"}, {"prepend", std::string(1 << 16, 'b')}})
+                    .encode(parts);
+              }),
+              HasSubstr("grows"));
   const SubwordTokenizer decoder =
       with("gpt2", "decoder", {{"type", "Sequence"}, {"decoders", forty(replace)}});
   const std::vector<std::int64_t> ids(100, decoder.id("a").value());

@@ -269,6 +269,7 @@ TEST(OnnxNetwork, AConstantThatIsAnInputMayBeGiven) {
                 newer.run({{"x", Value(x)}, {"w", Value(zeros({3}))}});
               }),
               testing::HasSubstr("the graph takes float[2]"));
+  EXPECT_THAT(what([&] { newer({x, w}); }), testing::HasSubstr("was given 2 inputs")) << "by name alone";
   EXPECT_TRUE(older.overridable().empty());
   EXPECT_EQ(older(x).values<float>(), (std::vector<float>{3, 8}));
   EXPECT_TRUE(newer.frozen().overridable().empty()) << "its constants are computed";

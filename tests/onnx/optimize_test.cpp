@@ -1,6 +1,7 @@
 // Networks that only run: the same results from fewer steps, for all that a Conv and what follows it can be.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -425,6 +426,47 @@ TEST(OnnxFrozenConvolution, MayBeFrozenAgain) {
 }
 
 // As the operators that it stands for, and for batches of any size.
+// Before opset 7 a second operand of fewer dimensions begins at an axis; as wide as the channels are many, it
+// would fit from the right too.
+TEST(OnnxFrozenConvolution, LeavesOldBroadcastsAlone) {
+  const std::vector<std::string> along = {int_attribute("broadcast", 1), int_attribute("axis", 1)};
+  const Network net =
+      net_of({kConv, node("Add", {"c", "b"}, {"d"}, along), node("Mul", {"d", "b"}, {"y"}, along)}, kWeights,
+             {"y"}, 6);
+  EXPECT_EQ(frozen_steps(net, {Value(picture(2, 9, 4))}), "Conv Add Mul ");
+  const std::vector<std::string> of_examples = {int_attribute("broadcast", 1), int_attribute("axis", 0)};
+  const Network other = net_of({kConv, node("Mul", {"c", "b"}, {"y"}, of_examples)}, kWeights, {"y"}, 6);
+  const Tensor x = picture(4, 300, 300);
+  const NoGrad off;
+  EXPECT_TRUE(allclose(other.frozen()(x), other(x), 1e-5, 1e-5)) << "a factor for each example";
+}
+
+// Converted, it answers by what its weights are then.
+TEST(OnnxFrozenConvolution, FollowsItsWeightsThroughConversions) {
+  const NoGrad off;
+  Network net = net_of({node("Conv", {"x", "w"}, {"y"})}, {kWeights[0]}).frozen();
+  const Tensor x = picture();
+  const Tensor want = clone(net(x));
+  net.to(DType::f64);
+  EXPECT_TRUE(allclose(to(net(to(x, DType::f64)), DType::f32), want, 1e-5, 1e-5));
+  net.to(DType::bf16);
+  EXPECT_ANY_THROW(net(x));
+  net(to(x, DType::bf16));
+  net.to(DType::f32);
+  EXPECT_FALSE(array_equal(net(x), want)) << "the weights were rounded";
+  EXPECT_TRUE(allclose(net(x), want, 0.05, 0.05));
+}
+
+TEST(OnnxFrozen, LongChainsTakeAsLongAsTheyAre) {
+  std::vector<std::string> nodes = {node("Conv", {"x", "w"}, {"v0"})};
+  constexpr int kSteps = 60000;
+  for (int i = 0; i < kSteps; ++i)
+    nodes.push_back(node("Tanh", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}));
+  const auto begin = std::chrono::steady_clock::now();
+  net_of(nodes, {kWeights[0]}, {"v" + std::to_string(kSteps)}).frozen();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 20);
+}
+
 TEST(OnnxFrozenConvolution, IsExported) {
   const NoGrad off;
   const veldt::test::TempDir dir;

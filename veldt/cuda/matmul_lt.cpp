@@ -22,8 +22,8 @@ namespace {
 
 using Index = std::int64_t;
 
-// Fewer multiplications of f32 or f64 are done by the tiles of matmul.cu, and do not open the library. An H100
-// took 29 us for 2^23 of them by those tiles.
+// Fewer multiplications of f32 or f64 are done by the tiles of matmul.cu, and do not open the library. An
+// H100 took 29 us for 2^23 of them by those tiles.
 constexpr double kWorthwhile = 1 << 22;
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr std::size_t kMostKept = 512;                     // products that are prepared

@@ -34,10 +34,12 @@ void AlignedText::add(const AlignedText& from, ByteRange range) {
 }
 
 void AlignedText::check_growth() const {
-  if (text.empty()) return;
-  const std::size_t from = origins.back().end - origins.front().begin;
-  if (text.size() > (std::size_t{1} << 20) + 64 * from)
-    throw ConfigError(str("a text of ", from, " bytes grows to more than ", text.size() - 1),
+  if (!text.empty()) data::check_growth(text.size(), origins.back().end - origins.front().begin);
+}
+
+void check_growth(std::size_t size, std::size_t from) {
+  if (size > (std::size_t{1} << 20) + 64 * from)
+    throw ConfigError(str("a text of ", from, " bytes grows to more than ", size - 1),
                       "the tokenizer's steps replace what is short by what is long",
                       "look at the normalizer and the pre_tokenizer of its file");
 }

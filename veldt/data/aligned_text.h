@@ -29,12 +29,15 @@ struct AlignedText {
   void add(std::string_view characters, ByteRange origin);
   // The bytes of `from` in that range, as they are.
   void add(const AlignedText& from, ByteRange range);
-  // Throws ConfigError if it has grown beyond all use: to more than 1 MiB and 64 bytes for each of the
-  // user's.
+  // See below, for the bytes of the user's text that it comes from.
   void check_growth() const;
   // Where that range comes from; of an empty one, the place after the byte before it.
   ByteRange origin_of(ByteRange range) const;
 };
+
+// Throws ConfigError where `from` bytes have become so many that a file must mean harm: more than 1 MiB and
+// 64 for each.
+void check_growth(std::size_t size, std::size_t from);
 
 // Writes a text anew, character by character: step(code, origin, into).
 AlignedText rewritten(const AlignedText& from, FunctionRef<void(char32_t, ByteRange, AlignedText&)> step);

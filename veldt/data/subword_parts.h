@@ -76,7 +76,8 @@ struct SubwordParts {
   struct Segment;
   std::vector<Segment> segments(std::string_view text) const;
   std::vector<Segment> cut_at_added(AlignedText text, const PrefixTree& tree) const;
-  void encode_words(AlignedText text, bool begins_text, Encoding& into) const;
+  // Returns how long the text is after all steps.
+  std::size_t encode_words(AlignedText text, bool begins_text, Encoding& into) const;
 };
 
 }  // namespace veldt::data

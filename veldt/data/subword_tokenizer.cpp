@@ -232,18 +232,20 @@ std::vector<SubwordParts::Segment> SubwordParts::cut_at_added(AlignedText aligne
 
 std::vector<SubwordParts::Segment> SubwordParts::segments(std::string_view user_text) const {
   std::vector<Segment> found;
+  std::size_t grown = 0;  // all of them are held at once
   for (Segment& outer : cut_at_added(AlignedText::of(user_text, 0), *plain)) {
     if (outer.token != nullptr) {
       found.push_back(std::move(outer));
       continue;
     }
     if (normalizer) normalizer(outer.text);
+    check_growth(grown += outer.text.text.size(), user_text.size());
     for (Segment& inner : cut_at_added(std::move(outer.text), *normalized)) found.push_back(std::move(inner));
   }
   return found;
 }
 
-void SubwordParts::encode_words(AlignedText aligned, bool begins_text, Encoding& into) const {
+std::size_t SubwordParts::encode_words(AlignedText aligned, bool begins_text, Encoding& into) const {
   const std::size_t size = aligned.text.size();
   Pieces pieces{std::move(aligned), {{0, size}}, begins_text};
   if (pre_tokenizer) pre_tokenizer(pieces);
@@ -264,16 +266,18 @@ void SubwordParts::encode_words(AlignedText aligned, bool begins_text, Encoding&
       add_token(into, token.id, 0, pieces.text.origin_of({first + token.begin, first + token.end}), false);
     }
   }
+  return pieces.text.text.size();
 }
 
 Encoding SubwordParts::encode(std::string_view user_text) const {
   Encoding made;
   bool begins_text = true;
+  std::size_t grown = 0;
   for (Segment& segment : segments(user_text)) {
     if (segment.token != nullptr)
       add_token(made, segment.token->id, 0, segment.text.origin_of({0, segment.text.text.size()}), false);
     else
-      encode_words(std::move(segment.text), begins_text, made);
+      check_growth(grown += encode_words(std::move(segment.text), begins_text, made), user_text.size());
     begins_text = false;
   }
   return made;

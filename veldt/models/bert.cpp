@@ -32,8 +32,7 @@ const BertOptions& checked(const BertOptions& o) {
                        {"max_position_embeddings", o.max_position_embeddings},
                        {"type_vocab_size", o.type_vocab_size}});
   check_layers("BERT", o.num_hidden_layers);
-  if (o.position_padding &&
-      (*o.position_padding < 0 || *o.position_padding >= o.max_position_embeddings - 1))
+  if (o.position_padding && (*o.position_padding < 0 || *o.position_padding >= o.max_position_embeddings - 1))
     throw ConfigError(str("cannot build BERT with pad_token_id of ", *o.position_padding),
                       str("positions begin after it, and there are ", o.max_position_embeddings),
                       "correct its config.json");

@@ -19,7 +19,7 @@ const std::vector<int> kLast = {0, 2, 3, 1}, kFirst = {0, 3, 1, 2};  // channels
 // would refuse, or pad first.
 std::shared_ptr<const FrozenSizes> sizes_of_result(const Call& c, const Tensor& x, const Tensor& w,
                                                    const Tensor& bias) {
-  if (x.rank() != 4 || w.rank() != 4 || w.device() != x.device() || w.dtype() != x.dtype()) return {};
+  if (x.rank() != 4 || w.rank() != 4) return {};
   const std::vector<std::int64_t> kernel(w.shape().begin() + 2, w.shape().end());
   if (c.integers("kernel_shape", kernel) != kernel) return {};
   const Window window = window_of(c, kernel, std::span(x.shape().begin() + 2, 2));
@@ -74,6 +74,12 @@ Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
   const auto serves = [](const Tensor& t) {
     return t.dtype() == DType::f32 && !(grad_enabled() && t.requires_grad());
   };
+  if (!serves(w) || w.device() != x.device()) {
+    // The network was converted or moved.
+    const std::scoped_lock lock(kept_.kept->mutex);
+    kept_.kept->made.reset();
+    return {};
+  }
   if (!serves(x) || (added.defined() && !serves(added)) || (bias.defined() && !serves(bias)) || casts(x))
     return {};
   if (!freezes_convolutions(x)) return {};

@@ -137,6 +137,14 @@ void Network::check(const Values& given) const {
 Values Network::run(Values given) const { return run(std::move(given), nullptr); }
 
 Values Network::run(Values given, const NodeListener& listener) const {
+  if (given.size() > inputs().size())
+    throw Error(str(title(), " was given ", given.size(), " inputs"), str("it takes ", inputs().size()),
+                overridable().empty() ? "give it as many as it lists"
+                                      : "give it as many as it lists, or by name, constants too");
+  return run_listed(std::move(given), listener);
+}
+
+Values Network::run_listed(Values given, const NodeListener& listener) const {
   check(given);
   Rng rng(0, runs_->fetch_add(1));
   const Context context{*constants_, rng, this, listener ? &listener : nullptr};
@@ -158,12 +166,11 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - taken.begin())] = value;
   }
-  check(list);
   for (std::size_t i = 0; i < inputs().size(); ++i)
     if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
       throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
                        "the graph takes " + inputs()[i].type.description(), "give it a value");
-  return run(std::move(list));
+  return run_listed(std::move(list), nullptr);
 }
 
 TensorList Network::forward_list(const TensorList& given) const {

@@ -70,7 +70,8 @@ class Network : public nn::Module {
  private:
   Network() = default;
   void check(const Values& inputs) const;
-  ElementType float_type() const;  // of its weights
+  Values run_listed(Values inputs, const NodeListener& listener) const;  // and those of overridable()
+  ElementType float_type() const;                                        // of its weights
 
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Program> program_;

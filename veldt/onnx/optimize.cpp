@@ -19,6 +19,9 @@ namespace veldt::onnx {
 
 namespace {
 
+// Since then an Add, Sub, Mul or Div aligns its operands from the right; before, an axis may be given.
+constexpr std::int64_t kBroadcasts = 7;
+
 // A constant may be as large as this, or four times what it is made of.
 constexpr std::int64_t kMaxFolded = std::int64_t{1} << 20;
 
@@ -295,7 +298,7 @@ void Program::Optimizer::fuse() {
       if (conv == nullptr || !bound(*conv->frozen, step)) continue;
       conv->outputs[0] = step.outputs[0];
       gone.insert(i);
-    } else if (step.node.op == "Add" && step.inputs.size() == 2) {
+    } else if (step.node.op == "Add" && step.inputs.size() == 2 && step.opset >= kBroadcasts) {
       // The later of two, which can wait for the other.
       Step *conv = open(step.inputs[0]), *other = open(step.inputs[1]);
       if (other > conv) std::swap(conv, other);
@@ -317,11 +320,12 @@ namespace {
 
 // Whether a step's result for an example is made of that example alone, if all that it reads besides
 // constants is [n, ..] of `rank` dimensions; then the rank of its result, otherwise 0.
-int rank_by_example(const Node& node, int rank, bool frozen) {
+int rank_by_example(const Node& node, std::int64_t opset, int rank, bool frozen) {
   static const std::set<std::string> kSameRank = {
       "Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish",   "LeakyRelu",         "Elu",     "Tanh", "Add",
       "Sub",  "Mul",  "Div",     "MaxPool",     "AveragePool", "GlobalAveragePool", "Identity"};
-  if (!node.domain.empty()) return 0;
+  static const std::set<std::string> kArithmetic = {"Add", "Sub", "Mul", "Div"};
+  if (!node.domain.empty() || (opset < kBroadcasts && kArithmetic.contains(node.op))) return 0;
   if (frozen || kSameRank.contains(node.op)) return rank;
   const auto axis = [&](std::int64_t otherwise) {
     for (const Attribute& a : node.attributes)
@@ -338,6 +342,7 @@ int rank_by_example(const Node& node, int rank, bool frozen) {
 void Program::Optimizer::find_head() {
   const std::vector<Step>& steps = program->steps_;
   std::map<int, int> ranks;  // of slots that hold a number of examples
+  std::set<int> open;        // those of them, but for the input, that later steps read
   int input = -1;
   std::vector<std::size_t> last(program->slot_count_, 0);  // the last step, from 1, that reads a slot
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -367,13 +372,14 @@ void Program::Optimizer::find_head() {
     for (std::size_t k = step.frozen ? FrozenConvolution::kAdded : 0; k < step.inputs.size(); ++k)
       if (const int slot = step.inputs[k]; slot >= 0 && constant_of.contains(slot))
         if (const Tensor c = constant(slot); !c.defined() || c.rank() >= rank) return;
-    rank = rank > 0 ? rank_by_example(step.node, rank, step.frozen != nullptr) : 0;
+    rank = rank > 0 ? rank_by_example(step.node, step.opset, rank, step.frozen != nullptr) : 0;
     if (rank == 0) return;
     ranks[step.outputs[0]] = rank;
-    std::vector<int> open;
-    for (const auto& [slot, unused] : ranks)
-      if (slot != input && last[static_cast<std::size_t>(slot)] > i + 1) open.push_back(slot);
-    if (open.size() == 1) program->head_ = {i + 1, input, open[0]};
+    open.insert(step.outputs[0]);
+    if (last[static_cast<std::size_t>(step.outputs[0])] <= i + 1) open.erase(step.outputs[0]);
+    for (const int slot : step.inputs)
+      if (slot >= 0 && last[static_cast<std::size_t>(slot)] <= i + 1) open.erase(slot);
+    if (open.size() == 1) program->head_ = {i + 1, input, *open.begin()};
   }
 }
 

@@ -110,6 +110,11 @@ bool Program::run_head(const Context& context, Values& slots) const {
   const Tensor x = input.tensor();
   if (x.rank() != 4 || x.numel() == 0 || (grad_enabled() && x.requires_grad())) return false;
   if (!freezes_convolutions(x)) return false;
+  const auto first = std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) {
+    return s.frozen != nullptr && s.inputs[0] == head_.input;
+  });
+  const Tensor weight = slots[static_cast<std::size_t>(first->inputs[1])].tensor();
+  if (x.dtype() != DType::f32 || weight.dtype() != x.dtype() || weight.device() != x.device()) return false;
   constexpr std::int64_t kNumbers = 1 << 18;  // of x, that are enough to keep the threads busy
   const std::int64_t each = threads_here() * x.numel() / x.size(0),
                      share = threads_here() * std::max<std::int64_t>(1, kNumbers / each);
