@@ -187,12 +187,16 @@ TEST(SubwordTokenizer, NoTextGrowsWithoutEnd) {
                 HasSubstr("grows"));
   // Between special tokens each part grows by itself.
   std::string parts;
-  for (int i = 0; i < 1000; ++i) parts += "a<|endoftext|>";
-  EXPECT_THAT(error_of<ConfigError>([&] {
-                with("gpt2", "normalizer", {{"type", "Prepend"}, {"prepend", std::string(1 << 16, 'b')}})
-                    .encode(parts);
+  for (int i = 0; i < 3000; ++i) parts += "a[SEP]";
+  EXPECT_THAT(
+      error_of<ConfigError>([&] {
+        with("bert", "normalizer", {{"type", "Prepend"}, {"prepend", std::string(1000, 'b')}}).encode(parts);
+      }),
+      HasSubstr("grows"));
+  EXPECT_THAT(error_of<IoError>([&] {
+                with("bert", "normalizer", {{"type", "Prepend"}, {"prepend", std::string(1 << 16, 'b')}});
               }),
-              HasSubstr("grows"));
+              HasSubstr("normalised to more than a kilobyte"));
   const SubwordTokenizer decoder =
       with("gpt2", "decoder", {{"type", "Sequence"}, {"decoders", forty(replace)}});
   const std::vector<std::int64_t> ids(100, decoder.id("a").value());

@@ -230,6 +230,8 @@ SubwordTokenizer SubwordTokenizer::parse(std::string text, const std::string& wh
       std::vector<std::string>& all = parts->vocabulary->tokens;
       if (place >= all.size()) all.resize(place + 1);
       all[place] = looked_for(read, parts->normalizer);
+      // Each place of a text may be held against all of it.
+      if (all[place].size() > 1024) token.refuse("is normalised to more than a kilobyte");
       parts->vocabulary->ids[read.content] = read.id;
       if (read.special) parts->special.insert(read.id);
       parts->added_ids.insert(read.id);

@@ -166,6 +166,7 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - taken.begin())] = value;
   }
+  check(list);
   for (std::size_t i = 0; i < inputs().size(); ++i)
     if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
       throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
