@@ -7,6 +7,7 @@
 #include "veldt/onnx/network.h"
 #include "veldt/onnx/operators.h"
 #include "veldt/ops/create.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::fuzz {

@@ -18,11 +18,11 @@
 
 namespace veldt::app {
 
-using Json = nlohmann::ordered_json;
-
 const bool kHasOnnx = true;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 Json values_json(const std::vector<onnx::ValueInfo>& values) {
   Json rows = Json::array();

@@ -135,8 +135,9 @@ void load_lora(Module& network, const NamedTensors& state) {
                       "give what lora_state() returned");
   std::vector<std::pair<LoraLayer*, const Adapter*>> pairs;
   for (const auto& [name, adapter] : adapters) {
-    const auto found = std::find_if(layers.begin(), layers.end(),
-                                    [&](const LoraTarget& layer) { return layer.name == name; });
+    const auto found =
+        std::find_if(layers.begin(), layers.end(),
+                     [&, wanted = name](const LoraTarget& layer) { return layer.name == wanted; });
     if (found == layers.end()) refuse_name(layers, name);
     check_adapter(*found, adapter);
     pairs.emplace_back(found->layer, &adapter);

@@ -32,8 +32,8 @@ Blocks::Blocks(const Recipe& recipe, std::int64_t outputs) : recipe_(recipe), wo
   check_values(recipe);
   const Words known{{"outputs", std::to_string(outputs)}};
   for (auto& [name, text] : words_)
-    text = resolved(text, known, [&](const std::string& why, const std::string& fix) {
-      return UsageError(fmt::format("values.{} cannot be '{}'", name, recipe.values.at(name)), why, fix);
+    text = resolved(text, known, [&, key = name](const std::string& why, const std::string& fix) {
+      return UsageError(fmt::format("values.{} cannot be '{}'", key, recipe.values.at(key)), why, fix);
     });
   words_.insert(known.begin(), known.end());
   for (const Block& block : recipe.blocks) check_block(block);
