@@ -10,6 +10,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/threads_scope.h"
 #include "veldt/onnx/export.h"
+#include "veldt/onnx/frozen_convolution.h"
 #include "veldt/onnx/network.h"
 #include "veldt/ops/close.h"
 #include "veldt/ops/create.h"
@@ -426,6 +427,28 @@ TEST(OnnxFrozenConvolution, MayBeFrozenAgain) {
 }
 
 // As the operators that it stands for, and for batches of any size.
+// A NaN, or an infinity that becomes one, is seen in the result: of the input, a weight or a division.
+TEST(OnnxFrozenConvolution, HidesNoNan) {
+  const NoGrad off;
+  const std::vector<std::string> bounded = {kConv, node("Relu", {"c"}, {"y"})};
+  const auto has_nan = [](const Network& net, const Tensor& x) { return !all_finite(net.frozen()(x)); };
+  const Network net = net_of(bounded, kWeights);
+  Tensor bad = picture();
+  EXPECT_FALSE(has_nan(net, bad));
+  bad.data<float>()[130] = NAN;
+  EXPECT_TRUE(has_nan(net, bad));
+  EXPECT_TRUE(array_equal(isfinite(net.frozen()(bad)), isfinite(net(bad))));
+  EXPECT_TRUE(has_nan(net, full({2, 3, 9, 7}, INFINITY)));
+  std::vector<float> weight(static_cast<std::size_t>(4 * 3 * 3 * 3), 0.1F);
+  weight[5] = NAN;
+  EXPECT_TRUE(has_nan(net_of(bounded, {floats("w", {4, 3, 3, 3}, weight), kWeights[1]}), picture()));
+  const Network divided =
+      net_of({node("Div", {"x", "x"}, {"q"}), node("Conv", {"q", "w"}, {"c"}), node("Relu", {"c"}, {"y"})},
+             kWeights);
+  EXPECT_TRUE(has_nan(divided, zeros({2, 3, 9, 7})));
+  EXPECT_EQ(frozen_steps(divided), "Div Conv Relu ");
+}
+
 // Before opset 7 a second operand of fewer dimensions begins at an axis; as wide as the channels are many, it
 // would fit from the right too.
 TEST(OnnxFrozenConvolution, LeavesOldBroadcastsAlone) {

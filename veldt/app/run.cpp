@@ -97,6 +97,10 @@ onnx::Value picture_for(const RunFlags& flags, const std::string& path, const on
                    {static_cast<std::int64_t>(list.size()), 1, 1});
   };
   if (!flags.mean.empty()) x = sub(x, by_channel(flags.mean, "--mean"));
+  if (std::any_of(flags.deviation.begin(), flags.deviation.end(),
+                  [](double d) { return !(d > 0) || std::isinf(d); }))
+    throw UsageError("--std cannot be 0, negative or without end", "the picture's numbers are divided by it",
+                     "give the deviation of what the network was taught with: 0.229,0.224,0.225");
   if (!flags.deviation.empty()) x = div(x, by_channel(flags.deviation, "--std"));
   if (last) x = contiguous(permute(x, {1, 2, 0}));
   if (rank != 3) x = unsqueeze(x, 0);
@@ -109,13 +113,16 @@ onnx::Value picture_for(const RunFlags& flags, const std::string& path, const on
 std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx::Network& network,
                                                const Context& context) {
   std::map<std::string, onnx::Value> out;
+  const auto names = [&] {
+    std::string list;
+    for (const onnx::ValueInfo& input : network.inputs()) list += (list.empty() ? "" : ", ") + input.name;
+    return list;
+  };
   const auto info = [&](const std::string& name) -> const onnx::ValueInfo& {
     for (const onnx::ValueInfo& input : network.inputs())
       if (input.name == name) return input;
-    std::string names;
-    for (const onnx::ValueInfo& input : network.inputs()) names += (names.empty() ? "" : ", ") + input.name;
     throw UsageError(fmt::format("the graph has no input \"{}\"", name),
-                     fmt::format("its inputs are: {}", names), "write --input NAME=FILE with one of these");
+                     fmt::format("its inputs are: {}", names()), "write --input NAME=FILE with one of these");
   };
   for (const std::string& text : flags.inputs) {
     // A name ends at the first =, unless a file of the whole name is there.
@@ -129,10 +136,16 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
       continue;
     }
     if (name.empty()) {
-      if (network.inputs().size() != 1) info(name);
+      if (network.inputs().size() != 1)
+        throw UsageError(fmt::format("cannot tell which input {} is for", on_one_line(path)),
+                         fmt::format("the graph has {} inputs: {}", network.inputs().size(), names()),
+                         "write --input NAME=FILE");
       name = network.inputs().front().name;
     }
     const onnx::ValueInfo& input = info(name);
+    if (out.contains(name))
+      throw UsageError(fmt::format("the input \"{}\" is given twice", name),
+                       "a run has one value for each input", "leave one --input out");
     if (head.starts_with("\x93NUMPY"))
       out[name] = converted(io::read_npy(path), input);
     else

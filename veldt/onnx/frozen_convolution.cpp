@@ -2,6 +2,7 @@
 #include "veldt/onnx/frozen_convolution.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "veldt/onnx/support.h"
@@ -62,6 +63,23 @@ bool freezes_convolutions(const Tensor& x) {
   return backend.freezes_convolutions && backend.freezes_convolutions() && !is_traced();
 }
 
+bool all_finite(const Tensor& x) {
+  if (!is_float(x.dtype())) return true;
+  const Tensor host = contiguous(to(to(x.detach(), DType::f32), Device{}));
+  const float* const numbers = host.data<float>();
+  constexpr std::uint32_t kExponent = 0x7f800000;  // all of it: infinite or NaN
+  std::uint32_t any = 0;
+  for (std::int64_t i = 0; i < host.numel(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(numbers[i]);
+    any |= static_cast<std::uint32_t>((bits & kExponent) == kExponent);
+  }
+  return any == 0;
+}
+
+bool is_seen_finite(const Tensor& x) {
+  return t_interceptor != nullptr || x.dtype() != DType::f32 || !freezes_convolutions(x) || all_finite(x);
+}
+
 void FrozenConvolution::set_bounds(double low, double high) {
   kept_.low = low;
   kept_.high = high;
@@ -103,10 +121,13 @@ Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
 }
 
 Values FrozenConvolution::run(const Call& c, Operator conv) const {
-  const Tensor added = adds_ ? c.tensor(kAdded) : Tensor();
-  if (const Tensor y = fused(c, added); y.defined()) return {y};
+  const Tensor y = fused(c, adds_ ? c.tensor(kAdded) : Tensor());
+  return y.defined() ? Values{y} : run_plainly(c, conv);
+}
+
+Values FrozenConvolution::run_plainly(const Call& c, Operator conv) const {
   Tensor y = conv(c)[0].tensor();
-  if (adds_) y = add(y, added);
+  if (adds_) y = add(y, c.tensor(kAdded));
   return {bounded_ ? clamp(y, kept_.low, kept_.high) : y};
 }
 

@@ -14,6 +14,12 @@ namespace veldt::onnx {
 // knows convolutions alone, sees the call.
 bool freezes_convolutions(const Tensor& x);
 
+// Whether no number of x is infinite or NaN; so is what is no float.
+bool all_finite(const Tensor& x);
+// The same of an input, for what a backend would do in one call with bounds that may hide a NaN; true for
+// what goes another way, and while a step is recorded, which has no numbers yet.
+bool is_seen_finite(const Tensor& x);
+
 // What follows from the sizes of x.
 struct FrozenSizes {
   Shape x, y;
@@ -35,6 +41,8 @@ class FrozenConvolution {
 
   // `conv` computes the Conv alone.
   Values run(const Call& call, Operator conv) const;
+  // By the operators that it stands for, which keep a NaN.
+  Values run_plainly(const Call& call, Operator conv) const;
 
  private:
   // Undefined if no backend does it in one call.

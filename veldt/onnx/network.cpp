@@ -146,6 +146,11 @@ Values Network::run(Values given, const NodeListener& listener) const {
 
 Values Network::run_listed(Values given, const NodeListener& listener) const {
   check(given);
+  for (std::size_t i = 0; i < inputs().size(); ++i)
+    if ((i >= given.size() || !given[i].present()) && inputs()[i].type.kind != ValueType::Kind::optional)
+      throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
+                       "the graph takes " + inputs()[i].type.description(),
+                       str("give it a value (of veldt run: --input ", inputs()[i].name, "=FILE)"));
   Rng rng(0, runs_->fetch_add(1));
   const Context context{*constants_, rng, this, listener ? &listener : nullptr};
   return program_->run(context, std::move(given), {});
@@ -166,11 +171,6 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - taken.begin())] = value;
   }
-  check(list);
-  for (std::size_t i = 0; i < inputs().size(); ++i)
-    if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
-      throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
-                       "the graph takes " + inputs()[i].type.description(), "give it a value");
   return run_listed(std::move(list), nullptr);
 }
 

@@ -59,7 +59,8 @@ class Network : public nn::Module {
 
   // A copy that only runs, and faster: constants are computed, norms and factors of channels go into the
   // weights of the convolutions before them, what is added to them and the bounds of a Relu or a Clip into
-  // their pass (a NaN may become the lower bound). Its weights are as they are now, and no parameters.
+  // their pass. Where an input is not finite it runs by the plain operators, so that a NaN stays one; a Plan
+  // does not look. Its weights are as they are now, and no parameters.
   // Several threads may call it at once.
   Network frozen() const;
 

@@ -101,6 +101,7 @@ struct Program::Optimizer {
   // Puts scale and shift (undefined: none) of each channel into the convolution.
   bool scale(Step& conv, const Tensor& factor, const Tensor& shift);
   bool absorb_into(Step& conv, const Step& next);
+  bool keeps_finite(const Step& step) const;
   void fuse();
   void remove(const std::set<std::size_t>& gone);
   void find_head();
@@ -271,6 +272,26 @@ bool Program::Optimizer::bound(FrozenConvolution& conv, const Step& next) const 
   return true;
 }
 
+// Whether a step makes finite numbers of finite ones, but for overflows.
+bool Program::Optimizer::keeps_finite(const Step& step) const {
+  static const std::set<std::string> kKeeping = {
+      "Conv",        "Relu",        "Clip",          "Add",       "Sub",     "Mul",       "MaxPool",
+      "AveragePool", "Concat",      "Identity",      "Flatten",   "Reshape", "Transpose", "GlobalAveragePool",
+      "Squeeze",     "Unsqueeze",   "Slice",         "Split",     "Pad",     "Gather",    "GlobalMaxPool",
+      "Expand",      "HardSigmoid", "HardSwish",     "LeakyRelu", "Elu",     "Tanh",      "Sigmoid",
+      "Resize",      "Upsample",    "ConvTranspose", "Gemm",      "MatMul",  "Softmax",   "Cast"};
+  if (step.function || !step.bodies.empty() || !step.node.domain.empty()) return false;
+  if (step.node.op == "BatchNormalization" && step.inputs.size() == 5) {
+    const Tensor variance = constant(step.inputs[4]);
+    return variance.defined() && variance.numel() > 0 && min(variance).item() >= 0;
+  }
+  if (step.node.op == "Div" && step.inputs.size() == 2) {
+    const Tensor by = constant(step.inputs[1]);
+    return by.defined() && by.numel() > 0 && is_float(by.dtype()) && min(abs(by)).item() > 0;
+  }
+  return kKeeping.contains(step.node.op);
+}
+
 // An Add of the result of a convolution, and a Relu or a Clip after it, become part of it.
 void Program::Optimizer::fuse() {
   count_uses();
@@ -284,8 +305,18 @@ void Program::Optimizer::fuse() {
     Step& step = steps[made->second];
     return step.frozen->bounded() ? nullptr : &step;
   };
+  // Slots that are finite if the inputs of the graph are, which a run looks at. Only after these may bounds
+  // be computed in the pass of a convolution, where a NaN may become the lower one.
+  std::set<int> tame(program->input_slots_.begin(), program->input_slots_.end());
+  const auto all_tame = [&](const Step& step) {
+    return std::all_of(step.inputs.begin(), step.inputs.end(), [&](int slot) {
+      if (slot >= 0 && constant(slot).defined() && all_finite(constant(slot))) tame.insert(slot);
+      return slot < 0 || tame.contains(slot);
+    });
+  };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& step = steps[i];
+    if (keeps_finite(step) && all_tame(step)) tame.insert(step.outputs.begin(), step.outputs.end());
     if (step.function || step.frozen || !step.node.domain.empty() || step.inputs.empty() ||
         step.outputs.size() != 1)
       continue;
@@ -295,7 +326,8 @@ void Program::Optimizer::fuse() {
       conv_of[step.outputs[0]] = i;
     } else if (step.node.op == "Relu" || step.node.op == "Clip") {
       Step* const conv = open(step.inputs[0]);
-      if (conv == nullptr || !bound(*conv->frozen, step)) continue;
+      if (conv == nullptr || !all_tame(*conv) || !bound(*conv->frozen, step)) continue;
+      program->bounds_frozen_ = true;
       conv->outputs[0] = step.outputs[0];
       gone.insert(i);
     } else if (step.node.op == "Add" && step.inputs.size() == 2 && step.opset >= kBroadcasts) {

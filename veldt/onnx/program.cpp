@@ -78,7 +78,9 @@ Values Program::run_step(const Step& step, const Context& context, Values& slots
     }
   } bodies(step, context, slots);
   const Call call(step.node, step.opset, inputs, bodies, context.rng);
-  return step.frozen ? step.frozen->run(call, step.entry->run) : step.entry->run(call);
+  return step.frozen && !context.keeps_nan ? step.frozen->run(call, step.entry->run)
+         : step.frozen                     ? step.frozen->run_plainly(call, step.entry->run)
+                                           : step.entry->run(call);
 }
 
 void Program::run_to_slots(const Step& step, const Context& context, Values& slots) const {
@@ -131,8 +133,12 @@ bool Program::run_head(const Context& context, Values& slots) const {
   return true;
 }
 
-Values Program::run(const Context& context, Values inputs, const Values& outer) const {
+Values Program::run(const Context& given, Values inputs, const Values& outer) const {
   const Depth depth;
+  Context context = given;
+  if (bounds_frozen_)
+    for (const Value& input : inputs)
+      context.keeps_nan |= input.is_tensor() && !is_seen_finite(input.tensor());
   if (inputs.size() > input_slots_.size())
     throw Error(str("a graph was given ", inputs.size(), " inputs"), str("it takes ", input_slots_.size()),
                 "give it as many as it lists");

@@ -38,6 +38,7 @@ struct Context {
   Rng& rng;
   const void* owner;                                                // for the place of errors
   const std::function<void(const Node&, const Values&)>* listener;  // null for none
+  bool keeps_nan = false;  // an input is not finite: nothing runs that could hide it
 };
 
 // What cannot run, gathered while a model is prepared: all of it is told at once.
@@ -96,6 +97,7 @@ class Program {
     int input = -1, output = -1;
   };
   Head head_;
+  bool bounds_frozen_ = false;  // a FrozenConvolution has bounds, which may hide a NaN
 };
 
 struct Prepared {
