@@ -69,10 +69,21 @@ TEST_F(OnnxVerbs, RunsOnAPicture) {
   EXPECT_NE(ran.err.find("is brought to the graph's 16x16"), std::string::npos) << ran.err;
   expect_refused({"run", dir_ / "mean.onnx", "--input", kCub, "--mean", "1,2"}, 2, "--mean has 2 numbers");
   expect_refused({"run", model_, "--input", kCub}, 2, "cannot be a picture");
+  for (const char* none : {"0", "-1", "0.2,0,0.2", "1e-50"})
+    expect_refused({"run", dir_ / "mean.onnx", "--input", kCub, "--std", none}, 2, "--std");
 }
 
 TEST_F(OnnxVerbs, SaysWhatDoesNotFit) {
   expect_refused({"run", model_}, 2, "the input \"x\" is missing");
+  io::write_npz(dir_ / "all.npz", {{"x", zeros({1, 2})}});
+  for (const auto& [first, second] :
+       {std::pair{array_, array_}, {dir_ / "all.npz", array_}, {array_, dir_ / "all.npz"}})
+    expect_refused({"run", model_, "--input", first, "--input", second}, 2, "given twice");
+  io::write_file(dir_ / "two.onnx",
+                 make::model(make::graph({.nodes = {make::node("Add", {"a", "b"}, {"y"})},
+                                          .inputs = {make::value("a", {1}), make::value("b", {1})},
+                                          .outputs = {make::value("y", {1})}})));
+  expect_refused({"run", dir_ / "two.onnx", "--input", array_}, 2, "the graph has 2 inputs: a, b");
   expect_refused({"run", model_, "--input", "z=" + array_}, 2, "its inputs are: x");
   expect_refused({"run", model_, "--input", array_, "-o", dir_ / "out.txt"}, 2, "name an .npz");
   io::write_npy(array_, zeros({3, 3}));

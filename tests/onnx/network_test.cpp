@@ -270,6 +270,7 @@ TEST(OnnxNetwork, AConstantThatIsAnInputMayBeGiven) {
               }),
               testing::HasSubstr("the graph takes float[2]"));
   EXPECT_THAT(what([&] { newer({x, w}); }), testing::HasSubstr("was given 2 inputs")) << "by name alone";
+  EXPECT_THAT(what([&] { newer(TensorList{}); }), testing::HasSubstr("the input \"x\" is missing"));
   EXPECT_TRUE(older.overridable().empty());
   EXPECT_EQ(older(x).values<float>(), (std::vector<float>{3, 8}));
   EXPECT_TRUE(newer.frozen().overridable().empty()) << "its constants are computed";

@@ -426,7 +426,6 @@ TEST(OnnxFrozenConvolution, MayBeFrozenAgain) {
   EXPECT_TRUE(allclose(sum.frozen().frozen()(x), sum(x), 1e-5, 1e-5));
 }
 
-// As the operators that it stands for, and for batches of any size.
 // A NaN, or an infinity that becomes one, is seen in the result: of the input, a weight or a division.
 TEST(OnnxFrozenConvolution, HidesNoNan) {
   const NoGrad off;
@@ -447,6 +446,31 @@ TEST(OnnxFrozenConvolution, HidesNoNan) {
              kWeights);
   EXPECT_TRUE(has_nan(divided, zeros({2, 3, 9, 7})));
   EXPECT_EQ(frozen_steps(divided), "Div Conv Relu ");
+  // In other types, and while it is profiled.
+  const Network cast = net_of({node("Cast", {"x"}, {"f"}, {int_attribute("to", 1)}),
+                               node("Conv", {"f", "w"}, {"c"}), node("Relu", {"c"}, {"y"})},
+                              kWeights);
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16})
+    EXPECT_TRUE(has_nan(cast, to(bad, dtype))) << dtype;
+  Profile watch;
+  EXPECT_TRUE(has_nan(net, bad));
+}
+
+// What computes sizes, and means of pictures, keeps numbers finite too: networks are full of it.
+TEST(OnnxFrozenConvolution, TakesInBoundsAfterSizesAndMeans) {
+  const std::string relu = node("Relu", {"c"}, {"r"}), again = node("Conv", {"q", "v"}, {"d"}),
+                    last = node("Relu", {"d"}, {"y"});
+  std::vector<std::string> weights = kWeights;
+  weights.push_back(kTwoWeights[1]);
+  EXPECT_EQ(frozen_steps(net_of(
+                {kConv, relu, node("Shape", {"r"}, {"s"}), node("Reshape", {"r", "s"}, {"q"}), again, last},
+                weights)),
+            "Conv Shape Reshape Conv ");
+  EXPECT_EQ(
+      frozen_steps(net_of({kConv, relu, node("ReduceMean", {"r"}, {"m"}, {list_attribute("axes", {2, 3})}),
+                           node("Sigmoid", {"m"}, {"g"}), node("Mul", {"r", "g"}, {"q"}), again, last},
+                          weights)),
+      "Conv ReduceMean Sigmoid Mul Conv ");
 }
 
 // Before opset 7 a second operand of fewer dimensions begins at an axis; as wide as the channels are many, it
@@ -480,16 +504,26 @@ TEST(OnnxFrozenConvolution, FollowsItsWeightsThroughConversions) {
   EXPECT_TRUE(allclose(net(x), want, 0.05, 0.05));
 }
 
+// Four times as long a chain takes far less than sixteen times as long.
 TEST(OnnxFrozen, LongChainsTakeAsLongAsTheyAre) {
-  std::vector<std::string> nodes = {node("Conv", {"x", "w"}, {"v0"})};
-  constexpr int kSteps = 60000;
-  for (int i = 0; i < kSteps; ++i)
-    nodes.push_back(node("Tanh", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}));
-  const auto begin = std::chrono::steady_clock::now();
-  net_of(nodes, {kWeights[0]}, {"v" + std::to_string(kSteps)}).frozen();
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 20);
+  const auto seconds = [](int steps) {
+    std::vector<std::string> nodes = {node("Conv", {"x", "w"}, {"v0"})};
+    for (int i = 0; i < steps; ++i)
+      nodes.push_back(node("Tanh", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}));
+    const Network net = net_of(nodes, {kWeights[0]}, {"v" + std::to_string(steps)});
+    double best = 1e9;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      const auto begin = std::chrono::steady_clock::now();
+      net.frozen();
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  const double few = seconds(10000);
+  EXPECT_LT(seconds(40000), 10 * few);
 }
 
+// As the operators that it stands for, and for batches of any size.
 TEST(OnnxFrozenConvolution, IsExported) {
   const NoGrad off;
   const veldt::test::TempDir dir;

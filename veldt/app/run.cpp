@@ -1,4 +1,5 @@
 // veldt run: an ONNX graph on arrays and pictures.
+#include <limits>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,10 +98,6 @@ onnx::Value picture_for(const RunFlags& flags, const std::string& path, const on
                    {static_cast<std::int64_t>(list.size()), 1, 1});
   };
   if (!flags.mean.empty()) x = sub(x, by_channel(flags.mean, "--mean"));
-  if (std::any_of(flags.deviation.begin(), flags.deviation.end(),
-                  [](double d) { return !(d > 0) || std::isinf(d); }))
-    throw UsageError("--std cannot be 0, negative or without end", "the picture's numbers are divided by it",
-                     "give the deviation of what the network was taught with: 0.229,0.224,0.225");
   if (!flags.deviation.empty()) x = div(x, by_channel(flags.deviation, "--std"));
   if (last) x = contiguous(permute(x, {1, 2, 0}));
   if (rank != 3) x = unsqueeze(x, 0);
@@ -113,6 +110,11 @@ onnx::Value picture_for(const RunFlags& flags, const std::string& path, const on
 std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx::Network& network,
                                                const Context& context) {
   std::map<std::string, onnx::Value> out;
+  const auto put = [&](const std::string& name, onnx::Value value) {
+    if (!out.emplace(name, std::move(value)).second)
+      throw UsageError(fmt::format("the input \"{}\" is given twice", name),
+                       "a run has one value for each input", "leave one of them out");
+  };
   const auto names = [&] {
     std::string list;
     for (const onnx::ValueInfo& input : network.inputs()) list += (list.empty() ? "" : ", ") + input.name;
@@ -132,7 +134,7 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
     const std::string head = head_of(path);
     if (name.empty() && head.starts_with("PK")) {
       for (const NamedTensor& array : io::read_npz(path))
-        out[array.name] = converted(array.tensor, info(array.name));
+        put(array.name, converted(array.tensor, info(array.name)));
       continue;
     }
     if (name.empty()) {
@@ -143,13 +145,10 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
       name = network.inputs().front().name;
     }
     const onnx::ValueInfo& input = info(name);
-    if (out.contains(name))
-      throw UsageError(fmt::format("the input \"{}\" is given twice", name),
-                       "a run has one value for each input", "leave one --input out");
     if (head.starts_with("\x93NUMPY"))
-      out[name] = converted(io::read_npy(path), input);
+      put(name, converted(io::read_npy(path), input));
     else
-      out[name] = picture_for(flags, path, input, context);
+      put(name, picture_for(flags, path, input, context));
   }
   return out;
 }
@@ -263,22 +262,22 @@ Run add_run(VerbOptions& verb, Context& context) {
             "an array (.npy), a picture, or all arrays of an .npz by their names; the name of the graph's "
             "input may be left out where it has one");
   add_path(verb, "-o,--output", flags->output, "where the results go: an .npz, or an .npy for one");
-  const auto numbers = [](std::vector<double>& into) {
-    return [&into](const io::Source& source, const std::string& text) {
+  const auto numbers = [](std::vector<double>& into, io::NumberRange range) {
+    return [&into, range](const io::Source& source, const std::string& text) {
       into.clear();
       std::size_t begin = 0;
       while (begin <= text.size()) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
-        into.push_back(io::number_from(source, text.substr(begin, end - begin), {}));
+        into.push_back(io::number_from(source, text.substr(begin, end - begin), range));
         begin = end + 1;
       }
     };
   };
   add_text(verb, "--mean", "X,X,X",
            "subtracted from a picture's channels, which are 0 to 1: 0.485,0.456,0.406 for ImageNet",
-           numbers(flags->mean));
+           numbers(flags->mean, {}));
   add_text(verb, "--std", "X,X,X", "and what they are divided by after that: 0.229,0.224,0.225",
-           numbers(flags->deviation));
+           numbers(flags->deviation, {.least = std::numeric_limits<float>::min(), .above = 0}));
   add_count(verb, "--top", flags->top, {.least = 0, .most = 1000},
             "the largest of a line of scores that are listed");
   add_max_pixels(verb, flags->max_pixels);

@@ -2,13 +2,14 @@
 #include "veldt/onnx/frozen_convolution.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
+#include "veldt/core/finite.h"
 #include "veldt/onnx/support.h"
 #include "veldt/onnx/trace.h"
 #include "veldt/ops/parts.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::onnx {
 
@@ -63,22 +64,9 @@ bool freezes_convolutions(const Tensor& x) {
   return backend.freezes_convolutions && backend.freezes_convolutions() && !is_traced();
 }
 
-bool all_finite(const Tensor& x) {
-  if (!is_float(x.dtype())) return true;
-  const Tensor host = contiguous(to(to(x.detach(), DType::f32), Device{}));
-  const float* const numbers = host.data<float>();
-  constexpr std::uint32_t kExponent = 0x7f800000;  // all of it: infinite or NaN
-  std::uint32_t any = 0;
-  for (std::int64_t i = 0; i < host.numel(); ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(numbers[i]);
-    any |= static_cast<std::uint32_t>((bits & kExponent) == kExponent);
-  }
-  return any == 0;
-}
+bool all_finite(const Tensor& x) { return veldt::all_finite(contiguous(to(x.detach(), Device{})).view()); }
 
-bool is_seen_finite(const Tensor& x) {
-  return t_interceptor != nullptr || x.dtype() != DType::f32 || !freezes_convolutions(x) || all_finite(x);
-}
+bool is_seen_finite(const Tensor& x) { return recording() || !freezes_convolutions(x) || all_finite(x); }
 
 void FrozenConvolution::set_bounds(double low, double high) {
   kept_.low = low;
@@ -120,14 +108,12 @@ Tensor FrozenConvolution::fused(const Call& c, const Tensor& added) const {
   return y;
 }
 
-Values FrozenConvolution::run(const Call& c, Operator conv) const {
-  const Tensor y = fused(c, adds_ ? c.tensor(kAdded) : Tensor());
-  return y.defined() ? Values{y} : run_plainly(c, conv);
-}
-
-Values FrozenConvolution::run_plainly(const Call& c, Operator conv) const {
+Values FrozenConvolution::run(const Call& c, Operator conv, bool keeps_nan) const {
+  const Tensor added = adds_ ? c.tensor(kAdded) : Tensor();
+  if (!keeps_nan)
+    if (const Tensor y = fused(c, added); y.defined()) return {y};
   Tensor y = conv(c)[0].tensor();
-  if (adds_) y = add(y, c.tensor(kAdded));
+  if (adds_) y = add(y, added);
   return {bounded_ ? clamp(y, kept_.low, kept_.high) : y};
 }
 

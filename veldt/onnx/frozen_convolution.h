@@ -14,7 +14,7 @@ namespace veldt::onnx {
 // knows convolutions alone, sees the call.
 bool freezes_convolutions(const Tensor& x);
 
-// Whether no number of x is infinite or NaN; so is what is no float.
+// Whether no number of x is infinite or NaN.
 bool all_finite(const Tensor& x);
 // The same of an input, for what a backend would do in one call with bounds that may hide a NaN; true for
 // what goes another way, and while a step is recorded, which has no numbers yet.
@@ -39,10 +39,8 @@ class FrozenConvolution {
   void set_adds() { adds_ = true; }
   void set_bounds(double low, double high);
 
-  // `conv` computes the Conv alone.
-  Values run(const Call& call, Operator conv) const;
-  // By the operators that it stands for, which keep a NaN.
-  Values run_plainly(const Call& call, Operator conv) const;
+  // `conv` computes the Conv alone. With `keeps_nan` it is computed by the operators that it stands for.
+  Values run(const Call& call, Operator conv, bool keeps_nan) const;
 
  private:
   // Undefined if no backend does it in one call.

@@ -149,8 +149,7 @@ Values Network::run_listed(Values given, const NodeListener& listener) const {
   for (std::size_t i = 0; i < inputs().size(); ++i)
     if ((i >= given.size() || !given[i].present()) && inputs()[i].type.kind != ValueType::Kind::optional)
       throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
-                       "the graph takes " + inputs()[i].type.description(),
-                       str("give it a value (of veldt run: --input ", inputs()[i].name, "=FILE)"));
+                       "the graph takes " + inputs()[i].type.description(), "give it a value");
   Rng rng(0, runs_->fetch_add(1));
   const Context context{*constants_, rng, this, listener ? &listener : nullptr};
   return program_->run(context, std::move(given), {});

@@ -274,12 +274,71 @@ bool Program::Optimizer::bound(FrozenConvolution& conv, const Step& next) const 
 
 // Whether a step makes finite numbers of finite ones, but for overflows.
 bool Program::Optimizer::keeps_finite(const Step& step) const {
-  static const std::set<std::string> kKeeping = {
-      "Conv",        "Relu",        "Clip",          "Add",       "Sub",     "Mul",       "MaxPool",
-      "AveragePool", "Concat",      "Identity",      "Flatten",   "Reshape", "Transpose", "GlobalAveragePool",
-      "Squeeze",     "Unsqueeze",   "Slice",         "Split",     "Pad",     "Gather",    "GlobalMaxPool",
-      "Expand",      "HardSigmoid", "HardSwish",     "LeakyRelu", "Elu",     "Tanh",      "Sigmoid",
-      "Resize",      "Upsample",    "ConvTranspose", "Gemm",      "MatMul",  "Softmax",   "Cast"};
+  static const std::set<std::string> kKeeping = {"Abs",
+                                                 "Add",
+                                                 "And",
+                                                 "AveragePool",
+                                                 "Cast",
+                                                 "Ceil",
+                                                 "Clip",
+                                                 "Concat",
+                                                 "Conv",
+                                                 "ConvTranspose",
+                                                 "Dropout",
+                                                 "Elu",
+                                                 "Equal",
+                                                 "Erf",
+                                                 "Expand",
+                                                 "Flatten",
+                                                 "Floor",
+                                                 "Gather",
+                                                 "Gelu",
+                                                 "Gemm",
+                                                 "GlobalAveragePool",
+                                                 "GlobalMaxPool",
+                                                 "Greater",
+                                                 "GroupNormalization",
+                                                 "HardSigmoid",
+                                                 "HardSwish",
+                                                 "Identity",
+                                                 "InstanceNormalization",
+                                                 "LayerNormalization",
+                                                 "LeakyRelu",
+                                                 "Less",
+                                                 "MatMul",
+                                                 "Max",
+                                                 "MaxPool",
+                                                 "Min",
+                                                 "Mish",
+                                                 "Mul",
+                                                 "Neg",
+                                                 "Not",
+                                                 "Or",
+                                                 "PRelu",
+                                                 "Pad",
+                                                 "Range",
+                                                 "ReduceMax",
+                                                 "ReduceMean",
+                                                 "ReduceMin",
+                                                 "ReduceSum",
+                                                 "Relu",
+                                                 "Reshape",
+                                                 "Resize",
+                                                 "Round",
+                                                 "Shape",
+                                                 "Sigmoid",
+                                                 "Size",
+                                                 "Slice",
+                                                 "Softmax",
+                                                 "Softplus",
+                                                 "Split",
+                                                 "Squeeze",
+                                                 "Sub",
+                                                 "Tanh",
+                                                 "Transpose",
+                                                 "Unsqueeze",
+                                                 "Upsample",
+                                                 "Where"};
   if (step.function || !step.bodies.empty() || !step.node.domain.empty()) return false;
   if (step.node.op == "BatchNormalization" && step.inputs.size() == 5) {
     const Tensor variance = constant(step.inputs[4]);
@@ -287,15 +346,16 @@ bool Program::Optimizer::keeps_finite(const Step& step) const {
   }
   if (step.node.op == "Div" && step.inputs.size() == 2) {
     const Tensor by = constant(step.inputs[1]);
-    return by.defined() && by.numel() > 0 && is_float(by.dtype()) && min(abs(by)).item() > 0;
+    return by.defined() && by.numel() > 0 && min(abs(by)).item() > 0;
   }
   return kKeeping.contains(step.node.op);
 }
 
 // An Add of the result of a convolution, and a Relu or a Clip after it, become part of it.
 void Program::Optimizer::fuse() {
-  count_uses();
   std::vector<Step>& steps = program->steps_;
+  if (std::none_of(steps.begin(), steps.end(), [](const Step& s) { return s.node.op == "Conv"; })) return;
+  count_uses();
   std::map<int, std::size_t> conv_of;  // slot -> the Conv step that makes it
   std::set<std::size_t> gone;
   // The convolution that `slot` is the result of, if nothing else reads that and it can take more in.
@@ -310,8 +370,10 @@ void Program::Optimizer::fuse() {
   std::set<int> tame(program->input_slots_.begin(), program->input_slots_.end());
   const auto all_tame = [&](const Step& step) {
     return std::all_of(step.inputs.begin(), step.inputs.end(), [&](int slot) {
-      if (slot >= 0 && constant(slot).defined() && all_finite(constant(slot))) tame.insert(slot);
-      return slot < 0 || tame.contains(slot);
+      if (slot < 0 || tame.contains(slot)) return true;
+      const Tensor c = constant(slot);
+      if (c.defined() && all_finite(c)) tame.insert(slot);
+      return tame.contains(slot);
     });
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -375,21 +437,14 @@ void Program::Optimizer::find_head() {
   const std::vector<Step>& steps = program->steps_;
   std::map<int, int> ranks;  // of slots that hold a number of examples
   std::set<int> open;        // those of them, but for the input, that later steps read
-  int input = -1;
-  std::vector<std::size_t> last(program->slot_count_, 0);  // the last step, from 1, that reads a slot
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (const int slot : steps[i].inputs)
-      if (slot >= 0) last[static_cast<std::size_t>(slot)] = i + 1;
-    for (const auto& [name, body] : steps[i].bodies)
-      for (const auto& [inner, slot] : body->captured_) last[static_cast<std::size_t>(slot)] = i + 1;
-  }
-  for (const int slot : program->output_slots_) last[static_cast<std::size_t>(slot)] = steps.size() + 1;
+  int input = -1, weight = -1;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
     if (step.function || !step.bodies.empty() || step.outputs.size() != 1) return;
     if (input < 0 && step.frozen && !constant_of.contains(step.inputs[0])) {
       input = step.inputs[0];
-      ranks[input] = constant(step.inputs[1]).rank();
+      weight = step.inputs[1];
+      ranks[input] = constant(weight).rank();
     }
     int rank = 0;
     for (const int slot : step.inputs) {
@@ -408,10 +463,8 @@ void Program::Optimizer::find_head() {
     if (rank == 0) return;
     ranks[step.outputs[0]] = rank;
     open.insert(step.outputs[0]);
-    if (last[static_cast<std::size_t>(step.outputs[0])] <= i + 1) open.erase(step.outputs[0]);
-    for (const int slot : step.inputs)
-      if (slot >= 0 && last[static_cast<std::size_t>(slot)] <= i + 1) open.erase(slot);
-    if (open.size() == 1) program->head_ = {i + 1, input, *open.begin()};
+    for (const int slot : step.done) open.erase(slot);
+    if (open.size() == 1) program->head_ = {i + 1, input, *open.begin(), weight};
   }
 }
 

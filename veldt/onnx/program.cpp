@@ -78,9 +78,8 @@ Values Program::run_step(const Step& step, const Context& context, Values& slots
     }
   } bodies(step, context, slots);
   const Call call(step.node, step.opset, inputs, bodies, context.rng);
-  return step.frozen && !context.keeps_nan ? step.frozen->run(call, step.entry->run)
-         : step.frozen                     ? step.frozen->run_plainly(call, step.entry->run)
-                                           : step.entry->run(call);
+  if (!step.frozen) return step.entry->run(call);
+  return step.frozen->run(call, step.entry->run, context.keeps_nan);
 }
 
 void Program::run_to_slots(const Step& step, const Context& context, Values& slots) const {
@@ -112,10 +111,7 @@ bool Program::run_head(const Context& context, Values& slots) const {
   const Tensor x = input.tensor();
   if (x.rank() != 4 || x.numel() == 0 || (grad_enabled() && x.requires_grad())) return false;
   if (!freezes_convolutions(x)) return false;
-  const auto first = std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) {
-    return s.frozen != nullptr && s.inputs[0] == head_.input;
-  });
-  const Tensor weight = slots[static_cast<std::size_t>(first->inputs[1])].tensor();
+  const Tensor weight = slots[static_cast<std::size_t>(head_.weight)].tensor();
   if (x.dtype() != DType::f32 || weight.dtype() != x.dtype() || weight.device() != x.device()) return false;
   constexpr std::int64_t kNumbers = 1 << 18;  // of x, that are enough to keep the threads busy
   const std::int64_t each = threads_here() * x.numel() / x.size(0),

@@ -95,6 +95,7 @@ class Program {
   struct Head {
     std::size_t steps = 0;
     int input = -1, output = -1;
+    int weight = -1;  // of the convolution that reads the input
   };
   Head head_;
   bool bounds_frozen_ = false;  // a FrozenConvolution has bounds, which may hide a NaN
