@@ -21,6 +21,7 @@ import sys
 import time
 from pathlib import Path
 
+import fair
 from field_worker import CASES
 
 HERE = Path(__file__).resolve().parent
@@ -32,14 +33,7 @@ QUIET, PATIENCE = 0.9, 2.0  # of the best probe; seconds to wait for a quiet mom
 MOST_OTHERS = 0.1  # of the processors' time during a sample
 PRECISIONS = ("f32", "bf16")
 
-# For the peers: memory that a step frees is kept for the next one, in huge pages, instead of faulting anew.
-TUNED = {
-    "MALLOC_ARENA_MAX": "1",
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
-}
+TUNED = {**fair.TUNED, "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
 
 
 def ticks(pid=None):

@@ -19,19 +19,14 @@ import sys
 import tempfile
 import time
 
+from fair import TUNED, peak_memory
+
 CASES = {
     "resnet18_1": ("resnet18", 1), "resnet18_16": ("resnet18", 16),
     "mobilenet_v2_1": ("mobilenet_v2", 1), "mobilenet_v2_16": ("mobilenet_v2", 16),
     "minilm_1": ("minilm", 1),
 }
 SETTLE = 0.05  # seconds until the threads of the last sample no longer spin
-# For PyTorch: memory that a call frees is kept for the next one, in huge pages, instead of faulting anew.
-TUNED = {
-    "MALLOC_ARENA_MAX": "1",
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-}
 
 
 def made(network):
@@ -109,11 +104,6 @@ def caller(side, network, batch, threads, path):
         else:
             feed[value.name] = rng.integers(0, 30000, shape)
     return lambda: session.run(None, feed)
-
-
-def peak_memory():
-    with open("/proc/self/status") as status:
-        return next(float(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
 
 
 def serve(side, network, batch, threads, path):

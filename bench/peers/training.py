@@ -16,15 +16,10 @@ import subprocess
 import sys
 import time
 
+from fair import TUNED, peak_memory
+
 LETTERS, CASES = 65, ("lenet", "char_lstm", "gpt", "resnet18")
 SETTLE = 0.05  # seconds until the threads of the last sample no longer spin
-# For PyTorch: memory that a step frees is kept for the next one, in huge pages, instead of faulting anew.
-TUNED = {
-    "MALLOC_ARENA_MAX": "1",
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-}
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 
@@ -133,11 +128,6 @@ def torch_works():
         return step
 
     return torch, work
-
-
-def peak_memory():
-    with open("/proc/self/status") as status:
-        return next(float(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
 
 
 def serve(threads, compiled):

@@ -186,11 +186,13 @@ std::string looked_for(const AddedToken& token, const Normalizer& normalizer) {
 
 // The added tokens, normalised ones or the others.
 PrefixTree added_tree(const std::vector<AddedToken>& added, bool normalized, const Normalizer& normalizer) {
-  std::vector<std::string> contents;
+  std::vector<std::string> contents(added.size());
   std::vector<std::pair<std::string_view, std::int64_t>> entries;
-  for (const AddedToken& token : added) contents.push_back(looked_for(token, normalizer));
-  for (std::size_t i = added.size(); i-- > 0;)  // of equal ones the first counts
-    if (added[i].normalized == normalized) entries.push_back({contents[i], static_cast<std::int64_t>(i)});
+  for (std::size_t i = added.size(); i-- > 0;) {  // of equal ones the first counts
+    if (added[i].normalized != normalized) continue;
+    contents[i] = looked_for(added[i], normalizer);
+    entries.push_back({contents[i], static_cast<std::int64_t>(i)});
+  }
   return PrefixTree(std::move(entries));
 }
 
