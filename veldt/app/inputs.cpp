@@ -60,13 +60,14 @@ FileKind kind_of_file(const std::string& path) {
   // A zip archive, or a pickle of protocol 2 to 5.
   const bool is_pickle = bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
   if (bytes.starts_with("PK\x03\x04") || is_pickle) return FileKind::state;
+  if (io::is_onnx(bytes)) return FileKind::onnx;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
   if (io::is_picture_name(path)) return FileKind::picture;
   if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".pt", ".pth", ".npz"})) return FileKind::state;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
-  if (ends_with_any(path, {".onnx"})) return FileKind::onnx;  // protobuf begins with no word of its own
+  if (ends_with_any(path, {".onnx"})) return FileKind::onnx;
   return FileKind::unknown;
 }
 
@@ -76,7 +77,7 @@ void refuse_file(const std::string& path) {
   if (content.starts_with("a PNG"))  // else its reader would have taken it
     throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                   "copy or download it again as a binary file");
-  if (ends_with_any(path, {".onnx"}))
+  if (kind_of_file(path) == FileKind::onnx)
     throw IoError(IoError::Kind::malformed, fmt::format("cannot use {}", path), "it is an ONNX graph",
                   "run it with veldt run, or look at it with veldt info");
   const bool known = !content.empty();

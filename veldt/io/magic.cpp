@@ -54,6 +54,7 @@ const Magic* find_magic(std::string_view head) {
 std::string_view known_content(std::string_view first_bytes) {
   if (const PictureCodec* codec = codec_for_bytes(first_bytes)) return codec->what;
   const Magic* magic = find_magic(first_bytes);
+  if (magic == nullptr && is_onnx(first_bytes)) return "an ONNX graph, which veldt run and onnx::load take";
   return magic != nullptr ? magic->name : std::string_view();
 }
 
@@ -65,6 +66,11 @@ std::optional<ImageFormat> picture_format(std::string_view first_bytes) {
 bool is_sound(std::string_view first_bytes) {
   const Magic* magic = find_magic(first_bytes);
   return magic != nullptr && magic->sound;
+}
+
+bool is_onnx(std::string_view first_bytes) {
+  return first_bytes.size() > 2 && first_bytes[0] == 8 && first_bytes[1] > 0 && first_bytes[1] < 32 &&
+         (first_bytes[2] == 0x12 || first_bytes[2] == 0x3a);
 }
 
 std::string seems_to_be(std::string_view first_bytes) {

@@ -22,6 +22,10 @@ std::optional<ImageFormat> picture_format(std::string_view first_bytes);
 // Whether they belong to a sound that libsndfile may read.
 bool is_sound(std::string_view first_bytes);
 
+// Whether they look like an ONNX model, which begins with no word of its own: a small version of the format,
+// then the name of what wrote it or the graph.
+bool is_onnx(std::string_view first_bytes);
+
 // A clause for an error: "it seems to be a PDF", "the file is empty", "it seems to be text".
 std::string seems_to_be(std::string_view first_bytes);
 
