@@ -97,6 +97,8 @@ TEST(Conv, NamesItsOptionsWhereTheyAreNotTheDefault) {
   EXPECT_EQ(Conv1d(2, 3, 4).title(), "Conv1d(2, 3, 4)");
   EXPECT_EQ(Conv2d(4, 6, {3, 5}, {.stride = 2, .padding = {1, 2}, .groups = 2}).title(),
             "Conv2d(4, 6, [3, 5], stride 2, padding [1, 2], groups 2)");
+  EXPECT_EQ(Conv2d(4, 6, 3, {.padding = {PerDim(0), PerDim(1)}}).title(),
+            "Conv2d(4, 6, 3, padding 0 before and 1 after)");
   EXPECT_EQ(Conv3d(1, 2, 3, {.padding = "same", .padding_mode = PadMode::circular, .bias = false}).title(),
             "Conv3d(1, 2, 3, padding same, circular, no bias)");
   EXPECT_EQ(ConvTranspose2d(2, 4, 3, {.stride = 2, .output_padding = 1, .dilation = 3, .groups = 2}).title(),

@@ -8,6 +8,7 @@
 #include "veldt/core/convolution.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -29,6 +30,26 @@ Tensor random(const Shape& shape) {
 
 Tensor image() { return zeros({2, 3, 8, 8}); }
 Tensor weight() { return zeros({6, 3, 5, 5}); }
+
+// As TensorFlow's networks with a stride of 2 have it.
+TEST(Convolution, PadsEachSideByANumberOfItsOwn) {
+  Rng rng(1);
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const PadMode mode : {PadMode::zeros, PadMode::reflect}) {
+      const Tensor x = rand({2, 4, 9, 8}, rng, -1, 1, dtype).set_requires_grad(),
+                   w = rand({6, 2, 3, 3}, rng, -1, 1, dtype).set_requires_grad();
+      const ConvOptions own = {.stride = 2,
+                               .padding = {PerDim{0, 1}, PerDim{1, 2}},
+                               .groups = 2,
+                               .padding_mode = mode},
+                        none = {.stride = 2, .groups = 2};
+      const Tensor y = conv2d(x, w, {}, own), wanted = conv2d(pad(x, {1, 2, 0, 1}, mode), w, {}, none);
+      ASSERT_EQ(y.shape(), wanted.shape());
+      EXPECT_LE(max(abs(y - wanted)).item(), 1e-5);
+      const Grads by = grad(sum(square(y)), {x, w}), by_wanted = grad(sum(square(wanted)), {x, w});
+      for (std::size_t i = 0; i < 2; ++i) EXPECT_LE(max(abs(by[i] - by_wanted[i])).item(), 1e-4);
+    }
+}
 
 TEST(Convolution, NamesBothShapesWhenTheyDisagree) {
   const auto refused = [](const Tensor& x, const Tensor& w, const ConvOptions& options = {}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/threads_scope.h"
+#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/kernels/convert.h"
 #include "veldt/ops/arrange.h"

@@ -35,7 +35,8 @@ class SameConv2d : public nn::Conv2d {
               .bias = false},
              rng),
         kernel_(kernel),
-        stride_(stride) {}
+        stride_(stride),
+        groups_(groups) {}
 
   Tensor forward(const Tensor& x) const override {
     if (stride_ == 1 || x.rank() != 4) return Conv::forward(x);
@@ -43,11 +44,12 @@ class SameConv2d : public nn::Conv2d {
       return std::max<std::int64_t>(((size + stride_ - 1) / stride_ - 1) * stride_ + kernel_ - size, 0);
     };
     const std::int64_t rows = missing(x.size(2)), columns = missing(x.size(3));
-    return Conv::forward(pad(x, {columns / 2, columns - columns / 2, rows / 2, rows - rows / 2}));
+    const PerDim before = {rows / 2, columns / 2}, after = {rows - rows / 2, columns - columns / 2};
+    return conv2d(x, weight(), bias(), {.stride = stride_, .padding = {before, after}, .groups = groups_});
   }
 
  private:
-  std::int64_t kernel_, stride_;
+  std::int64_t kernel_, stride_, groups_;
 };
 
 // Channels grown, filtered one by one, and shrunk. Where x is added, training leaves out the rest of some

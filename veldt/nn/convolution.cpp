@@ -90,8 +90,12 @@ template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const {
 template <int kDims> std::string Conv<kDims>::title() const {
   std::string text = str("Conv", kDims, "d(", weight_.size(1) * options_.groups, ", ", weight_.size(0), ", ",
                          numbers_text(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)));
-  text +=
-      options_.padding.same() ? ", padding same" : unless(0, "padding", options_.padding.amounts().of(kDims));
+  const ConvPadding& padding = options_.padding;
+  const Shape before = padding.before().of(kDims), after = padding.after().of(kDims);
+  text += padding.same() ? ", padding same"
+          : before == after
+              ? unless(0, "padding", before)
+              : str(", padding ", numbers_text(before), " before and ", numbers_text(after), " after");
   text += unless(1, "dilation", options_.dilation.of(kDims)) + unless(1, "groups", {options_.groups});
   if (options_.padding_mode != PadMode::zeros) text += str(", ", name_of(options_.padding_mode));
   return text + (bias_.defined() ? ")" : ", no bias)");

@@ -81,12 +81,11 @@ Tensor convolution(const Call& c, Tensor x, const Tensor& w, const Tensor& bias,
   options.stride = per_dim(window.stride);
   options.dilation = per_dim(window.dilation);
   options.groups = c.integer("group", 1);
-  const bool negative = std::any_of(window.padding.before.begin(), window.padding.before.end(),
-                                    [](std::int64_t n) { return n < 0; });
-  if (window.padding.symmetric() && !negative && pad_value == 0)
-    options.padding = ConvPadding(per_dim(window.padding.before));
+  const std::vector<std::int64_t> around = window.padding.amounts();
+  if (pad_value == 0 && std::all_of(around.begin(), around.end(), [](std::int64_t n) { return n >= 0; }))
+    options.padding = ConvPadding(per_dim(window.padding.before), per_dim(window.padding.after));
   else
-    x = pad(x, window.padding.amounts(), pad_value);
+    x = pad(x, around, pad_value);
   return kConv[dims - 1](x, w, bias, options);
 }
 

@@ -120,14 +120,16 @@ Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const 
   if (casts(x, w, bias)) return conv(name, dims, lowered(x), lowered(w), lowered(bias), options);
   ConvLayout layout =
       checked(name, dims, false, x, w, bias, options.stride, options.dilation, options.groups);
-  const Shape amounts = options.padding.amounts().of(dims);
+  const Shape amounts_before = options.padding.before().of(dims),
+              amounts_after = options.padding.after().of(dims);
   Shape size;
   std::vector<std::int64_t> around;  // as pad() takes them
   for (int d = 0; d < dims; ++d) {
     const auto at = static_cast<std::size_t>(d);
-    check_convolution_number(name, "padding", amounts[d], 0);
+    check_convolution_number(name, "padding", std::min(amounts_before[d], amounts_after[d]), 0);
+    check_convolution_number(name, "padding", std::max(amounts_before[d], amounts_after[d]), 0);
     const std::int64_t kernel = w.size(2 + d), input = x.size(d - dims);
-    std::int64_t before = amounts[d], after = amounts[d];
+    std::int64_t before = amounts_before[d], after = amounts_after[d];
     if (options.padding.same()) {
       if (layout.stride[at] != 1)
         throw ConfigError(str(name, " cannot have padding \"same\" with a stride of ", layout.stride[at]),

@@ -31,22 +31,24 @@ class PerDim {
   Shape numbers_;
 };
 
-// Elements around the input: a number for both sides, or "same", as many as keep its size (for stride 1; an
-// odd one is at the end), or "valid", none.
+// Elements around the input: a number for both sides, or one before and one after it, or "same", as many as
+// keep its size (for stride 1; an odd one is at the end), or "valid", none.
 class ConvPadding {
  public:
-  template <std::integral I> ConvPadding(I all) : amounts_(all) {}  // NOLINT: 2 is one
-  ConvPadding(std::initializer_list<std::int64_t> each) : amounts_(each) {}
-  explicit ConvPadding(const PerDim& each) : amounts_(each) {}
+  template <std::integral I> ConvPadding(I all) : ConvPadding(PerDim(all)) {}  // NOLINT: 2 is one
+  ConvPadding(std::initializer_list<std::int64_t> each) : ConvPadding(PerDim(each)) {}
+  explicit ConvPadding(const PerDim& each) : ConvPadding(each, each) {}
+  ConvPadding(const PerDim& before, const PerDim& after) : before_(before), after_(after) {}
   ConvPadding(std::string_view name);  // NOLINT: throws ConfigError for another name
   ConvPadding(const char* name) : ConvPadding(std::string_view(name)) {}         // NOLINT: "same" is one
   ConvPadding(const std::string& name) : ConvPadding(std::string_view(name)) {}  // NOLINT
 
   bool same() const { return same_; }
-  const PerDim& amounts() const { return amounts_; }
+  const PerDim& before() const { return before_; }
+  const PerDim& after() const { return after_; }
 
  private:
-  PerDim amounts_ = 0;
+  PerDim before_ = 0, after_ = 0;
   bool same_ = false;
 };
 
