@@ -90,6 +90,16 @@ TEST(Export, ASmallNetworkHasItsLayersAsNodes) {
             std::string(reinterpret_cast<const char*>(weight.data()), weight.size()));
 }
 
+// Its moments are found by the graph; the file is run before it is written.
+TEST(Export, ABatchNormWithoutStatisticsNormalisesByItsBatch) {
+  Rng rng(7);
+  Sequential net{Conv2d(1, 2, 3, ConvLayerOptions{.padding = {PerDim(0), PerDim(1)}}, rng),
+                 BatchNorm2d(2, {.track_running_stats = false}), ReLU()};
+  const ParsedFile file = exported(net, {rand({3, 1, 4, 5}, rng)});
+  EXPECT_THAT(file.ops(), HasSubstr("ReduceMean"));
+  EXPECT_THAT(file.nodes[0].whole.at("pads"), ElementsAre(0, 0, 1, 1));
+}
+
 TEST(Export, AModuleIsInTrainingAgainAfterwards) {
   Sequential net = small_network();
   net.train();

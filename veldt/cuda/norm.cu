@@ -1,5 +1,6 @@
 // Layer norms: a warp a line, in sums of f64; gradients of weight and bias by column, in two stages.
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/quotient.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
 #include "veldt/kernels/convert.h"
@@ -21,19 +22,6 @@ template <class Of> __device__ inline double line_mean(std::int64_t n, const Of&
   for (std::int64_t i = threadIdx.x % kWarp; i < n; i += kWarp) own += of(i);
   return warp_sum(own) / static_cast<double>(n);
 }
-
-// i / divisor by its reciprocal, (2^64 - 1) / divisor: the product with that is the quotient, or 1 less.
-struct Quotient {
-  std::int64_t divisor = 1;
-  std::uint64_t reciprocal = ~std::uint64_t{0};
-
-  explicit Quotient(std::int64_t by)
-      : divisor(by), reciprocal(~std::uint64_t{0} / static_cast<std::uint64_t>(by)) {}
-  __device__ std::int64_t of(std::int64_t i) const {
-    const auto near = static_cast<std::int64_t>(__umul64hi(static_cast<std::uint64_t>(i), reciprocal));
-    return i - near * divisor >= divisor ? near + 1 : near;
-  }
-};
 
 // What lines are multiplied by and shifted, [groups, k] or null: row line % groups, each number for `run`
 // neighbours.

@@ -1,6 +1,8 @@
 // Normalising layers: parameters, running statistics, and checks.
 #include "veldt/nn/norm.h"
 
+#include <algorithm>
+
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -37,6 +39,17 @@ Tensor as_column(const Tensor& list, int dims) {
   Shape column = Shape::filled(dims + 1, 1);
   column[0] = list.size(0);
   return reshape(list, column);
+}
+
+// Each example by itself: its channels as those of a single example.
+BatchNormed norm_of_examples(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const std::int64_t n = x.size(0), channels = x.size(1);
+  const auto repeated = [&](const Tensor& list) {
+    return list.defined() ? reshape(expand(list, {n, channels}), {n * channels}) : list;
+  };
+  BatchNormed r = batch_norm(reshape(x, {1, n * channels, -1}), repeated(weight), repeated(bias), eps);
+  r.y = reshape(r.y, x.shape());
+  return r;
 }
 
 }  // namespace
@@ -107,29 +120,26 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   if ((!training() || frozen()) && running_mean_.defined())
     return standardise_by(column(running_mean_), column(running_var_), given, column(weight_), column(bias_),
                           eps_);
-  Dims dims;
-  for (int d = of_examples_ ? 2 : 0; d < given.rank(); ++d)
-    if (d != 1) dims.push_back(d);
-  std::int64_t count = given.size(0) > 0 ? 1 : 0;
-  for (const int d : dims) count *= given.size(d);
+  std::int64_t count = of_examples_ ? std::min<std::int64_t>(1, given.size(0)) : given.size(0);
+  for (int d = 2; d < given.rank(); ++d) count *= given.size(d);
   if (count < 2)
     throw ShapeError(str(name(), " cannot find a variance in ", given.shape()),
                      str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
                      "give it two or more, or evaluate with running statistics: eval()");
   if (of_examples_ && !running_mean_.defined())  // each channel is a group
     return veldt::to(group_norm(given, channels_, weight_, bias_, eps_), given.dtype());
-  const Standardised r = standardise(given, dims, column(weight_), column(bias_), eps_);
+  const BatchNormed r = (of_examples_ ? norm_of_examples : batch_norm)(given, weight_, bias_, eps_);
   if (running_mean_.defined() && !recomputing()) track(r.mean, r.variance, count);
   return r.y;
 }
 
-// mean, variance [1 or n, c, 1 ..], of `count` numbers each. Reads no values on the host, so a Plan can
-// record it.
+// mean, variance [c] or of n examples, [n c], of `count` numbers each. Reads no values on the host, so a Plan
+// can record it.
 void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t count) const {
   NoGrad off;
   if (!of_examples_) Tensor(num_batches_tracked_).assign(num_batches_tracked_ + 1);
   const auto blend = [&](Tensor running, const Tensor& batch) {
-    const Tensor now = reshape(veldt::mean(batch, {0}), {channels_}),
+    const Tensor now = of_examples_ ? veldt::mean(reshape(batch, {-1, channels_}), {0}) : batch,
                  before = veldt::to(running, now.dtype());
     running.assign(momentum_ ? lerp(before, now, *momentum_)
                              : lerp(before, now, reciprocal(veldt::to(num_batches_tracked_, now.dtype()))));

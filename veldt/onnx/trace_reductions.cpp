@@ -100,6 +100,23 @@ void layer_norm_entry(bool centred, double eps, const View& x, const View* weigh
   t.held().write_packed(y, n.cast(value, y.dtype));
 }
 
+// By the batch's own moments, which a graph finds by its own means.
+void batch_norm_entry(double eps, const View& x, const View* weight, const View* bias, const View& moments,
+                      const View& y) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const DType wide = moments.dtype;
+  const int value = n.cast(t.held().read(x), wide), mean = n.reduce("ReduceMean", value, {0, 2}),
+            off = n.binary("Sub", value, mean),
+            variance = n.reduce("ReduceMean", n.binary("Mul", off, off), {0, 2});
+  const auto list = [&](const View& v) { return n.reshape(n.cast(t.held().read(v), wide), {x.shape[1], 1}); };
+  int result = n.binary("Div", off, n.unary("Sqrt", n.by("Add", variance, eps)));
+  if (weight) result = n.binary("Mul", result, list(*weight));
+  if (bias) result = n.binary("Add", result, list(*bias));
+  t.held().write(moments, n.reshape(n.concat({mean, variance}, 0), {2, x.shape[1]}));
+  t.held().write(y, n.cast(result, y.dtype));
+}
+
 void recurrence_entry(ReduceOp op, const View& x, const View* factor, int dim, bool reverse,
                       const View& out) {
   Tracer& t = tracing();
@@ -166,6 +183,7 @@ void trace_reductions(Backend& table) {
   table.arg_reduce = arg_reduce_entry;
   table.softmax = softmax_entry;
   table.layer_norm = layer_norm_entry;
+  table.batch_norm = batch_norm_entry;
   table.recurrence = recurrence_entry;
   table.running_extreme = running_extreme_entry;
 }

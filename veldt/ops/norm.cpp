@@ -115,86 +115,45 @@ Tensor widened_parameter(const Tensor& parameter) {
 
 Tensor times(const Tensor& x, const Tensor& weight) { return weight.defined() ? x * weight : x; }
 
-// With u = off scale: dx = scale weight (g - mean of g - u mean of (g u)).
-Grads standardise_slope(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
-                        const Tensor& off, const Tensor& scale, const Tensor& g) {
-  const auto over = [&](const Tensor& t) { return mean(t, dims, true); };
-  const Tensor of_g = over(g), of_gu = over(g * off) * scale, factor = times(scale, weight);
-  const double count = static_cast<double>(x.numel()) / static_cast<double>(scale.numel());
-  return {needs_grad(x)
-              ? multiply_add(g, factor, multiply_add(off, -(factor * scale * of_gu), -(factor * of_g)))
-              : Tensor(),
-          weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
-          bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
-}
-
-// The same by ops on x, for gradients that depend on it through mean and scale too.
-Grads standardise_slope_by_ops(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
-                               double eps, const Tensor& g) {
-  const DType wide = wide_dtype(x);
-  const Tensor full = to(x, wide), off = full - mean(full, dims, true),
-               scale = rsqrt(mean(square(off), dims, true) + eps);
-  Grads found = standardise_slope(x, dims, weight, bias, off, scale, to(g, wide));
-  if (found[0].defined()) found[0] = to(found[0], x.dtype());
-  return found;
-}
-
-// Halves are read without conversion. Doubles hold their squares exactly, so the variance is the mean of the
-// squares minus the square of the mean. Anything below 2^-50 of the latter is rounding: even two different
-// halves among 2^28 give more.
-Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
-                                double eps) {
-  constexpr DType kWide = DType::f32;
-  const Shape kept = reduced_shape(x, dims, "standardise");
-  const double count = static_cast<double>(x.numel()) / static_cast<double>(numel(kept));
-  Standardised r;
-  Tensor scale;
-  {
-    const NoGrad off;
-    const Tensor mean = reduced_to(DType::f64, ReduceOp::mean, x, kept),
-                 norm = reduced_to(DType::f64, ReduceOp::norm, x, kept);
-    r.mean = to(mean, kWide);
-    const Tensor of_mean = square(mean), apart = square(norm) / count - of_mean;
-    r.variance = to(masked_fill(apart, less(apart, of_mean * 0x1p-50), 0), kWide);
-    scale = rsqrt(r.variance + eps);
-    // Subtracts the mean from x first: a bias would be lost in their product with a large scale.
-    r.y = !bias.defined() ? subtract_multiply_to(x.dtype(), x, r.mean, times(scale, weight))
-                          : multiply_add_to(x.dtype(), subtract_multiply_to(kWide, x, r.mean, scale),
-                                            weight.defined() ? weight : ones_like(scale), bias);
-  }
-  r.y = record("standardise", r.y, {x, weight, bias}, [=, mean = r.mean](const Tensor& g) -> Grads {
-    if (grad_enabled()) return standardise_slope_by_ops(x, dims, weight, bias, eps, g);
-    const Tensor of_g = reduced_to(kWide, ReduceOp::mean, g, kept), factor = times(scale, weight),
-                 of_gu = veldt::mean(subtract_multiply_to(kWide, x, mean, g), dims, true) * scale,
-                 along = -(factor * scale * of_gu), rest = -(mean * along) - factor * of_g;
-    return {needs_grad(x) ? multiply_add_to(x.dtype(), g, factor, multiply_add_to(kWide, x, along, rest))
-                          : Tensor(),
-            weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
-            bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
-  });
-  return r;
+// The gradients of a batch norm of x [n, channels, run], written with ops, to be differentiated again: with u
+// = (x - mean) scale, dx = scale weight (g - mean of g - u mean of (g u)). All of one dtype.
+Grads batch_norm_gradients_by_ops(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
+                                  const Tensor& g) {
+  const auto over = [](const Tensor& t) { return mean(t, {0, 2}, true); };
+  const Tensor off = x - over(x), scale = rsqrt(over(square(off)) + eps), u = off * scale;
+  const Tensor of_g = over(g), of_gu = over(g * u), dx = scale * (g - of_g - u * of_gu);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(x.size(1));
+  return {weight.defined() ? dx * unsqueeze(weight, 1) : dx,
+          weight.defined() && needs_grad(weight) ? reshape(of_gu, weight.shape()) * count : Tensor(),
+          bias.defined() && needs_grad(bias) ? reshape(of_g, bias.shape()) * count : Tensor()};
 }
 
 }  // namespace
 
-Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
-                         double eps) {
-  if (is_half(x.dtype())) return standardise_halves(x, dims, weight, bias, eps);
-  Standardised r;
-  Tensor centred, scale;
-  {
-    const NoGrad off;
-    r.mean = mean(x, dims, true);
-    centred = x - r.mean;
-    r.variance = mean(square(centred), dims, true);
-    scale = rsqrt(r.variance + eps);
-    r.y = multiply_add(centred, times(scale, weight), bias.defined() ? bias : zeros_like(scale));
-  }
-  r.y = record("standardise", r.y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
-    return grad_enabled() ? standardise_slope_by_ops(x, dims, weight, bias, eps, g)
-                          : standardise_slope(x, dims, weight, bias, centred, scale, g);
+BatchNormed batch_norm(const Tensor& given, const Tensor& given_weight, const Tensor& given_bias,
+                       double eps) {
+  const std::int64_t channels = given.size(1), run = given.numel() / (given.size(0) * channels);
+  const Tensor x = contiguous(reshape(given, {given.size(0), channels, run}));
+  const DType wide = wide_dtype(x);
+  const auto list = [&](const Tensor& t) { return t.defined() ? contiguous(to(t, wide)) : t; };
+  const Tensor weight = list(given_weight), bias = list(given_bias);
+  const Tensor y = empty(x.shape(), x), moments = empty({2, channels}, wide, x.device());
+  kernels(x).batch_norm(eps, x.view(), OptionalView(weight), OptionalView(bias), moments.view(), y.view());
+  const Tensor out = record("batch_norm", y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+    if (grad_enabled()) {
+      Grads found = batch_norm_gradients_by_ops(to(x, wide), weight, bias, eps, to(g, wide));
+      found[0] = to(found[0], x.dtype());
+      return found;
+    }
+    const auto wanted = [&](const Tensor& t) {
+      return t.defined() && needs_grad(t) ? empty(t.shape(), t) : Tensor();
+    };
+    const Tensor dx = empty(x.shape(), x), dweight = wanted(weight), dbias = wanted(bias);
+    kernels(x).batch_norm_slope(eps, x.view(), OptionalView(weight), moments.view(), contiguous(g).view(),
+                                dx.view(), OptionalView(dweight), OptionalView(dbias));
+    return {dx, dweight, dbias};
   });
-  return r;
+  return {reshape(out, given.shape()), select(moments, 0, 0), select(moments, 0, 1)};
 }
 
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,

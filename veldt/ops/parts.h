@@ -103,14 +103,13 @@ Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift);
 Tensor multiply_add_to(DType dtype, const Tensor& x, const Tensor& scale, const Tensor& shift);
 Tensor subtract_multiply_to(DType dtype, const Tensor& x, const Tensor& shift, const Tensor& scale);
 
-// (x - mean) / sqrt(variance + eps) weight + bias, with moments over `dims`, which are kept with a size of 1.
-// weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64; x may be of
-// halves beside f32.
-struct Standardised {
-  Tensor y, mean, variance;  // the moments without a gradient
+// (x - mean) / sqrt(variance + eps) weight + bias for x [n, channels, ..], with moments over all dimensions
+// but the second. weight and bias [channels], or undefined. f32 or f64; x may be of halves beside f32. Ioffe
+// & Szegedy 2015.
+struct BatchNormed {
+  Tensor y, mean, variance;  // the moments [channels], without a gradient; the variance is biased
 };
-Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
-                         double eps);
+BatchNormed batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 // The same with given moments, as constants that broadcast to x. x may be of halves and the rest f32.
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
                       const Tensor& bias, double eps);
