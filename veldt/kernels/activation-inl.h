@@ -14,6 +14,7 @@
 
 struct Sigmoid {
   static constexpr const char* name = "sigmoid";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return logistic(x); }
   template <class F> VELDT_FN F slope(F, F y) const { return y * (F(1) - y); }
 };
@@ -29,6 +30,7 @@ struct Softplus {
 
 struct Relu {
   static constexpr const char* name = "relu";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return select_gt(F(0), x, F(0), x); }
   template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), F(0)); }
 };

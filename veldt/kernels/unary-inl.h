@@ -3,7 +3,7 @@
 // differentiated again, so the branch that is not chosen must be finite too. A formula with constants stores
 // them as doubles, in the order of core/backend.h's Scalars. A `wide` formula loses digits in floats (an
 // argument is rounded before its sine is taken), so the CPU computes it for floats in doubles and rounds
-// once. `whole` is for integers, if there is one. To add one: write it here, add it to UnaryOps, and give it
+// once. `slope_of_result`: slope(x, y) is slope(y, y), so the graph does not keep x. `whole` is for integers, if there is one. To add one: write it here, add it to UnaryOps, and give it
 // its public function in ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h.
 // Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
@@ -52,6 +52,7 @@ struct Sign {
 
 struct Exp {
   static constexpr const char* name = "exp";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return exp(x); }
   template <class F> VELDT_FN F slope(F, F y) const { return y; }
 };
@@ -95,6 +96,7 @@ struct PowScalar {
 
 struct Clamp {
   static constexpr const char* name = "clamp";
+  static constexpr bool slope_of_result = true;
   double low, high;
   template <class F> VELDT_FN F forward(F x) const { return between(low, x, high); }
   template <class I> VELDT_FN I whole(I x) const {
@@ -120,6 +122,7 @@ struct Cos {
 
 struct Tanh {
   static constexpr const char* name = "tanh";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return tanh(x); }
   template <class F> VELDT_FN F slope(F, F y) const { return F(1) - y * y; }
 };

@@ -150,7 +150,7 @@ Tensor add(const Tensor& left, const Tensor& right) {
   if (a.dtype() == DType::boolean) return maximum(a, b);
   return arithmetic<scalar::Add>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
+      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return g; })};
       },
       false);
@@ -160,7 +160,7 @@ Tensor sub(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("sub", left, right);
   return arithmetic<scalar::Sub>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
+      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g; })};
       },
       false);
@@ -237,7 +237,7 @@ Tensor remainder(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("remainder", left, right);
   return arithmetic<scalar::Remainder>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
+      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * floor_divide(a, b); })};
       },
       true);
@@ -247,7 +247,7 @@ Tensor fmod(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("fmod", left, right);
   return arithmetic<scalar::Fmod>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
+      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * trunc(a / b); })};
       },
       true);

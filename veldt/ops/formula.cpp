@@ -23,9 +23,14 @@ template <class Op> Traced traced_slope(Scalars s, const Traced& x, const Traced
 struct UnaryFormula {
   const char* name;
   Traced (*slope)(Scalars, const Traced& x, const Traced& y);
+  bool slope_of_result;  // slope(x, y) is slope(y, y), so that x need not be kept
 };
+template <class Op> constexpr bool slope_of_result() {
+  if constexpr (requires { Op::slope_of_result; }) return Op::slope_of_result;
+  return false;
+}
 template <class... Op> const UnaryFormula& formula_at(TypeList<Op...>, int op) {
-  static constexpr UnaryFormula table[] = {{Op::name, &traced_slope<Op>}...};
+  static constexpr UnaryFormula table[] = {{Op::name, &traced_slope<Op>, slope_of_result<Op>()}...};
   return table[op];
 }
 const UnaryFormula& formula_at(int op) { return formula_at(scalar::UnaryOps(), op); }
@@ -33,10 +38,21 @@ const UnaryFormula& formula_at(int op) { return formula_at(scalar::UnaryOps(), o
 struct UnaryBackward {
   int op;
   Scalars scalars;
-  Tensor x, kept;
+  bool reads_x;
+  Tensor x;  // without its values unless they are read
+  SavedResult kept;
+
+  UnaryBackward(int formula, Scalars s, const Tensor& input, const Tensor& y)
+      : op(formula),
+        scalars(s),
+        // A half that was rounded to a bound is not told from one beyond it.
+        reads_x(!formula_at(op).slope_of_result || is_half(input.dtype())),
+        x(reads_x ? input : without_values(input)),
+        kept(y) {}
 
   Tensor times_slope(const Tensor& g, const Tensor& of, Traced::Later y) const {
-    return (Traced(g) * formula_at(op).slope(scalars, Traced(of), Traced::later(y))).tensor();
+    const Traced result = Traced::later(y);
+    return (Traced(g) * formula_at(op).slope(scalars, reads_x ? Traced(of) : result, result)).tensor();
   }
 
   Grads operator()(const Tensor& g) const {
@@ -45,12 +61,11 @@ struct UnaryBackward {
       const auto result = [&] { return unary(op, wide, scalars.a, scalars.b); };
       return {to(times_slope(to(g, DType::f32), wide, {result}), x.dtype())};
     }
-    // The op's node cannot hold its own result, which holds the node, so it holds another tensor over the
-    // same memory.
-    const auto result = [this] { return record(formula_at(op).name, kept.detach(), {x}, *this); };
+    const Tensor& y = kept.values();
+    const auto result = [&] { return record(formula_at(op).name, y.detach(), {x}, *this, reads_x); };
     if (grad_enabled()) return {times_slope(g, x, {result})};
     const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
-    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view());
+    kernels(g).unary_slope(op, scalars, (reads_x ? x : y).view(), y.view(), g.view(), out.view());
     return {out};
   }
 };
@@ -103,7 +118,8 @@ Tensor unary(int formula, const Tensor& given, double a, double b) {
   const Tensor x = as_float(given);
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).unary(formula, {a, b}, x.view(), y.view());
-  return record(formula_at(formula).name, y, {x}, UnaryBackward{formula, {a, b}, x, y.detach()});
+  const UnaryBackward backward(formula, {a, b}, x, y);
+  return record(formula_at(formula).name, y, {x}, backward, backward.reads_x);
 }
 
 int binary_formula(const char* name) {

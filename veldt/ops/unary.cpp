@@ -74,6 +74,14 @@ Tensor relu(const Tensor& x) {
   return is_float(x.dtype()) ? unary<"relu">(x) : maximum(x, 0);
 }
 
+Tensor affine(const Tensor& given, double scale, double shift) {
+  const Tensor x = as_float(given);
+  static const int formula = unary_formula("affine");  // its slope needs neither x nor the result
+  return record(
+      "affine", without_gradient(formula, x, {scale, shift}), {x},
+      [scale](const Tensor& g) -> Grads { return {affine(g, scale, -0.0)}; }, false);
+}
+
 Tensor quotient(const Tensor& x, double divisor) {
   // Explicit, because the gradient is also divided, not multiplied by a rounded slope.
   static const int formula = unary_formula("div");

@@ -28,7 +28,7 @@ Tensor trunc(const Tensor& x);
 Tensor frac(const Tensor& x);
 
 // scale x + shift
-inline Tensor affine(const Tensor& x, double scale, double shift) { return unary<"affine">(x, scale, shift); }
+Tensor affine(const Tensor& x, double scale, double shift);
 Tensor reciprocal(const Tensor& x);                                 // 1 / x
 inline Tensor sqrt(const Tensor& x) { return unary<"sqrt">(x); }    // NaN below 0
 inline Tensor rsqrt(const Tensor& x) { return unary<"rsqrt">(x); }  // 1 / sqrt(x)

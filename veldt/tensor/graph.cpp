@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "veldt/core/error.h"
 #include "veldt/tensor/impl.h"
 
 namespace veldt {
@@ -70,6 +71,24 @@ void capture(const TensorList& inputs, TensorList& into) {
 
 }  // namespace
 
+Tensor without_values(const Tensor& t) {
+  if (!t.defined() || !t.impl()->node) return t;
+  auto impl = std::allocate_shared<TensorImpl>(SmallAllocator<TensorImpl>(), *t.impl());
+  impl->storage = nullptr;
+  impl->grad = Tensor();
+  return Tensor(std::move(impl));
+}
+
+SavedResult::SavedResult(const Tensor& y) : values_(y.detach()), version_(y.impl()->storage->version()) {}
+
+const Tensor& SavedResult::values() const {
+  if (values_.impl()->storage->version() != version_)
+    throw Error(str("backward cannot use the result of ", backward_of(), " any more"),
+                "its values were changed in place after the op ran",
+                "change a copy of it, or call backward() before");
+  return values_;
+}
+
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values) {
   const auto shares = [&](const Tensor& in) {
     return in.defined() && in.impl()->storage == out.impl()->storage;
@@ -88,7 +107,10 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
   for (Tensor& in : inputs) {
     const bool reads = in.defined() && (saves_values || !is_float(in.dtype()));
     const Storage* storage = reads ? in.impl()->storage.get() : nullptr;
-    node->inputs.push_back({std::move(in), storage, storage ? storage->version() : 0});
+    const std::int64_t version = storage ? storage->version() : 0;
+    // What a view shows is in use as long as the view is: is_replaceable() looks for it.
+    const bool keeps = reads || shares(in);
+    node->inputs.push_back({keeps ? std::move(in) : without_values(in), storage, version});
   }
   node->backward = std::move(backward);
   node->sequence = ++g_sequence;
