@@ -241,6 +241,47 @@ TEST(Export, StepsThatDependOnTheBatchAreRefused) {
   EXPECT_THAT(refused(odd, {zeros({2, 2})}), HasSubstr("does not grow evenly"));
 }
 
+// An error names the batch that the user gave, not only those that the export tries.
+TEST(Export, ANetworkOfOneBatchSaysSo) {
+  const auto without_batch = [](const Tensor& x) { return matmul(x, ones({4, 3})); };
+  Sequential row{Lambda([](const Tensor& x) { return reshape(x, {4}); }), Lambda(without_batch)};
+  const std::string said = refused(row, {zeros({4})});
+  EXPECT_THAT(said, HasSubstr("it takes the example of [4], but not 2 of them"));
+  EXPECT_THAT(said, HasSubstr("dynamic_batch = false"));
+  const ParsedFile none = exported(row, {zeros({4})}, {.batch_dims = {-1}});
+  EXPECT_THAT(none.shapes.at("input"), ElementsAre("4"));
+  EXPECT_THAT(none.shapes.at("output"), ElementsAre("3"));
+  // What the module does not take at all is its own error.
+  Linear net(4, 3);
+  EXPECT_THAT(refused(net, {zeros({1, 5})}), AllOf(HasSubstr("[1, 5]"), Not(HasSubstr("every batch"))));
+}
+
+// A table beside the examples is no batch.
+TEST(Export, InputsThatCountOtherThingsAreAskedFor) {
+  const TempDir dir;
+  const Exportable likeness = [](const TensorList& in) {
+    return TensorList{matmul(in[0], transpose(in[1]))};
+  };
+  const TensorList inputs{rand({8, 3}), rand({5, 3})};
+  const auto write = [&](const ExportOptions& options) {
+    export_function(dir / "x.onnx", likeness, {}, inputs, options);
+    return test::parsed_file(io::read_file(dir / "x.onnx"));
+  };
+  try {
+    write({});
+    FAIL() << "it was written";
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("they differ: [8, 3], [5, 3]"));
+  }
+  const ParsedFile file = write({.batch_dims = {0, -1}});
+  EXPECT_THAT(file.shapes.at("input_0"), ElementsAre("batch", "3"));
+  EXPECT_THAT(file.shapes.at("input_1"), ElementsAre("5", "3"));
+  EXPECT_THAT(file.shapes.at("output"), ElementsAre("batch", "5"));
+  EXPECT_THROW(write({.batch_dims = {0, -1, 0}}), ShapeError);
+  EXPECT_THROW(write({.batch_dims = {0, -2}}), ShapeError);
+  EXPECT_THAT(write({.dynamic_batch = false}).shapes.at("output"), ElementsAre("8", "5"));
+}
+
 TEST(Export, ParametersOfLargeModelsAreInAFileOfTheirOwn) {
   const TempDir dir;
   Linear net(40, 30);
