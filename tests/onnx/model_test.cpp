@@ -167,6 +167,13 @@ TEST(OnnxModel, ExternalDataLieBesideTheModel) {
   EXPECT_EQ(read(external("weights.bin")), (std::vector<float>{9, 3}));
   const auto why = [&](const std::string& tensor_message) { return refusal([&] { read(tensor_message); }); };
   EXPECT_THAT(why(external("../weights.bin")), testing::HasSubstr("outside the folder"));
+  try {
+    read(external("gone.bin"));
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.kind(), IoError::Kind::missing);
+    EXPECT_THAT(error.what(), testing::HasSubstr("gone.bin, which is not there"));
+  }
   EXPECT_THAT(why(external("/etc/passwd")), testing::HasSubstr("outside the folder"));
   EXPECT_THAT(why(external("weights.bin", {{"offset", "8"}})), testing::HasSubstr("end beyond"));
   EXPECT_THAT(why(external("weights.bin", {{"offset", "99999999999999999999999"}})),
