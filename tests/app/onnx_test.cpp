@@ -91,8 +91,13 @@ TEST_F(OnnxVerbs, SaysWhatDoesNotFit) {
   expect_refused({"run", model_, "--input", array_}, 2, "the graph takes float[?,2]");
   io::write_npy(array_, zeros({1, 2}, DType::i64));
   expect_refused({"run", model_, "--input", array_}, 2, "cannot be int64[1,2]");
-  expect_refused({"run", kCub, "--input", array_}, 4, "is no ONNX graph");
-  expect_refused({"export", model_, "-o", dir_ / "copy.onnx"}, 4, "it is an ONNX graph");
+  expect_refused({"run", model_, "--input", "x="}, 2, "names no file");
+  expect_refused({"run", model_, "--input", VELDT_SOURCE "/tests/golden/torch/checkpoint.pt"}, 4,
+                 "a file of PyTorch's");
+  expect_refused({"run", kCub, "--input", array_}, 4, "it seems to be a PNG");
+  expect_refused({"export", model_, "-o", dir_ / "copy.onnx"}, 4, "it is an ONNX graph already");
+  expect_refused({"export", kCub, "-o", dir_ / "copy.onnx"}, 4, "it seems to be a PNG");
+  expect_refused({"info", array_}, 4, "(.safetensors, .pt, .npz, .onnx)");
   io::write_file(dir_ / "broken.onnx", "no protobuf at all");
   expect_refused({"run", dir_ / "broken.onnx", "--input", array_}, 4, "it seems to be text");
 }

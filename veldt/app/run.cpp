@@ -18,6 +18,7 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/data/pictures.h"
 #include "veldt/io/file.h"
+#include "veldt/io/magic.h"
 #include "veldt/io/image.h"
 #include "veldt/io/text_values.h"
 #include "veldt/io/npy.h"
@@ -39,13 +40,6 @@ struct RunFlags {
   std::vector<double> mean, deviation;
   std::int64_t top = 5, max_pixels = kMaxPixels;
 };
-
-std::string head_of(const std::string& path) {
-  io::InputFile file(path);
-  std::string bytes(8, '\0');
-  bytes.resize(file.read(bytes.data(), bytes.size()));
-  return bytes;
-}
 
 // An array's numbers as the graph's type, if none changes by that.
 onnx::Value converted(const Tensor& array, const onnx::ValueInfo& input) {
@@ -131,7 +125,10 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
     const std::size_t equals = std::filesystem::is_regular_file(text) ? std::string::npos : text.find('=');
     std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
     const std::string path = equals == std::string::npos ? text : text.substr(equals + 1);
-    const std::string head = head_of(path);
+    if (path.empty())
+      throw UsageError(fmt::format("--input {} names no file", on_one_line(text)),
+                       "nothing follows the =", "write --input NAME=FILE");
+    const std::string head = first_bytes(path);
     if (name.empty() && head.starts_with("PK")) {
       for (const NamedTensor& array : io::read_npz(path))
         put(array.name, converted(array.tensor, info(array.name)));
@@ -236,8 +233,9 @@ int run_graph(const RunFlags& flags, Context& context) {
   }
   if (const FileKind kind = kind_of_file(flags.model); kind != FileKind::onnx && kind != FileKind::unknown)
     throw IoError(IoError::Kind::malformed, fmt::format("{} is no ONNX graph", flags.model),
-                  "veldt run takes what PyTorch's onnx.export and veldt export write",
-                  "see what it is with veldt info; networks of veldt train are used by veldt predict");
+                  io::seems_to_be(first_bytes(flags.model)),
+                  "give what torch.onnx.export or veldt export wrote; networks of veldt train are used by "
+                  "veldt predict");
   const onnx::Network network = onnx::load(flags.model).frozen();
   const auto inputs = read_inputs(flags, network, context);
   const onnx::Values results = network.run(inputs);
