@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/onnx/parsed_file.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -109,6 +110,19 @@ TEST(Export, NamesOfInputsAndOutputsCanBeGiven) {
   const ParsedFile file = exported(net, {zeros({1, 2})}, {.input_names = {"x"}, .output_names = {"logits"}});
   EXPECT_THAT(file.nodes[0].inputs, ElementsAre("x", "weight", "bias"));
   EXPECT_THAT(file.nodes[0].outputs, ElementsAre("logits"));
+}
+
+TEST(Export, NamesAreOfOneValueEach) {
+  Linear net(2, 3);
+  const auto why = [&](const ExportOptions& options) {
+    return veldt::test::error_of<ConfigError>([&] { exported(net, {zeros({1, 2})}, options); });
+  };
+  EXPECT_THAT(why({.input_names = {"a", "b"}}), HasSubstr("2 names for 1 inputs"));
+  EXPECT_THAT(why({.output_names = {"a", "b"}}), HasSubstr("2 names for 1 outputs"));
+  EXPECT_THAT(why({.input_names = {""}}), HasSubstr("it is empty"));
+  EXPECT_THAT(why({.input_names = {"a"}, .output_names = {"a"}}),
+              HasSubstr("'a' is no name of one of the outputs"));
+  EXPECT_THAT(refused(net, {zeros({0, 2})}), HasSubstr("[0, 2] is no example"));
 }
 
 // Views of memory, and parts put together, as the operators that say so.

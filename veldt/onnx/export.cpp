@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -65,6 +66,22 @@ void check_that_all_count_alike(const TensorList& given, const std::vector<int>&
   }
 }
 
+// Names that are given have to be names, each of one value.
+void check_names(const ExportOptions& options, std::size_t inputs, std::size_t outputs) {
+  std::set<std::string> taken;
+  const auto check = [&](const char* what, const std::vector<std::string>& names, std::size_t count) {
+    if (names.size() > count)
+      throw ConfigError(str("there are ", names.size(), " names for ", count, ' ', what), "each has one",
+                        "give one for each, or none");
+    for (const std::string& name : names)
+      if (name.empty() || !taken.insert(name).second)
+        throw ConfigError(str("the name '", name, "' is no name of one of the ", what),
+                          name.empty() ? "it is empty" : "it is there twice", "give each its own");
+  };
+  check("inputs", options.input_names, inputs);
+  check("outputs", options.output_names, outputs);
+}
+
 // How far two tensors are apart, relative to the larger of 1 and the largest number wanted; infinitely for
 // other shapes. NaN is equal to NaN.
 double difference(const Tensor& wanted, const Tensor& got) {
@@ -110,6 +127,9 @@ class Export {
       if (dim >= inputs[i].rank() || dim < -1)
         throw ShapeError(str("input ", i, " of ", inputs[i].shape(), " has no dimension ", dim),
                          "batch_dims names the one that counts the examples", "give -1 for an input without");
+      if (options.dynamic_batch && dim >= 0 && inputs[i].size(dim) == 0)
+        throw ShapeError(str("input ", i, " of ", inputs[i].shape(), " is no example"),
+                         "batches of other sizes are made of it, and it has none", "give one of 1 or more");
       batch_dims_.push_back(options.dynamic_batch ? dim : -1);
     }
     if (told.size() < inputs.size()) check_that_all_count_alike(inputs, batch_dims_);
@@ -122,6 +142,7 @@ class Export {
     std::vector<std::int64_t> batches = {0};
     if (source_.input >= 0) batches = kBatches;
     for (const std::int64_t batch : batches) runs_.push_back(run(batch));
+    check_names(options_, given_.size(), runs_[0].outputs.size());
     check_problems(simplified(runs_[0].graph));
     std::vector<TracedGraph> graphs;
     for (Run& r : runs_) graphs.push_back(std::move(r.graph));

@@ -19,7 +19,7 @@ namespace veldt::onnx {
 inline constexpr std::int64_t kExportedOpset = 18;
 
 struct ExportOptions {
-  // "input" and "output" unless given; several are numbered: "input_0".
+  // "input" and "output" unless given; several are numbered: "input_0". None may be empty or there twice.
   std::vector<std::string> input_names = {}, output_names = {};
   // The dimension of each input that counts the examples, -1 for an input without. Unless given it is the
   // first one, which has to have the same size in all inputs then.
