@@ -51,6 +51,14 @@ TEST_F(OnnxVerbs, RunsOnAnArray) {
   EXPECT_EQ(results[0].tensor.values<float>(), (std::vector<float>{5, 7, 0}));
 }
 
+TEST_F(OnnxVerbs, CountsWhatIsNotFinite) {
+  io::write_npy(array_, Tensor::of({1, 2}, {std::numeric_limits<float>::quiet_NaN(), 1}));
+  const Ran ran = run_veldt({"run", model_, "--input", array_});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("mean nan, 3 not finite\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("     0  "), std::string::npos) << "no order of what has none: " << ran.out;
+}
+
 TEST_F(OnnxVerbs, TakesInputsByTheirNames) {
   io::write_npz(dir_ / "all.npz", {{"x", Tensor::of({2, 2}, {1, 1, 0, 1}, DType::f64)}});
   for (const std::string& input : {"x=" + array_, std::string(dir_ / "all.npz")})

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/app/describe.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
@@ -172,8 +173,10 @@ Json described(const std::string& name, const onnx::Value& value, std::int64_t t
   row["least"] = min(x).item();
   row["mean"] = mean(x).item();
   row["most"] = max(x).item();
+  const std::int64_t not_finite = count_not_finite(value.tensor());
+  if (not_finite > 0) row["not_finite"] = not_finite;
   // One line of scores: the classes of a picture.
-  if (top > 0 && x.rank() > 0 && x.numel() == x.size(-1) && x.numel() > 1 &&
+  if (top > 0 && not_finite == 0 && x.rank() > 0 && x.numel() == x.size(-1) && x.numel() > 1 &&
       onnx::is_floating(value.type())) {
     const Sorted best = topk(reshape(x, {x.numel()}), std::min(top, x.numel()));
     Json list = Json::array();
@@ -193,6 +196,8 @@ void print_outputs(const Json& rows, Context& context) {
     if (row.contains("mean"))
       text += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", row["least"].get<double>(),
                           row["most"].get<double>(), row["mean"].get<double>());
+    if (row.contains("not_finite"))
+      text += fmt::format(", {} not finite", row["not_finite"].get<std::int64_t>());
     if (row.contains("values"))
       for (const Json& value : row["values"]) text += "  \"" + on_one_line(value.get<std::string>()) + '"';
     context.out.text(text + '\n');
