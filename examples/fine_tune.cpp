@@ -1,6 +1,6 @@
 // Teaches a network that knows ImageNet to tell other pictures apart: a new head, then all of it but the
 // batch norms at two rates.
-//   example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS]
+//   example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS] [BATCH]
 // WEIGHTS is a .pth, .pt or safetensors file with the names of docs/models.md; FOLDER has train/ and test/,
 // each with a folder of pictures for each class. Writes tuned.safetensors. docs/fine-tuning.md has figures.
 #include <cstdio>
@@ -24,7 +24,9 @@ double teach(nn::Module& network, optim::Optimizer& optimizer, data::Loader& lea
 
 int main(int argc, char** argv) try {
   if (argc < 4)
-    return std::fputs("usage: example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS]\n", stderr), 2;
+    return std::fputs("usage: example_fine_tune ARCHITECTURE WEIGHTS FOLDER [SIDE] [EPOCHS] [BATCH]\n",
+                      stderr),
+           2;
   const std::string folder = argv[3];
 
   // A network for these classes, with the trained weights of all layers but the last one.
@@ -44,12 +46,12 @@ int main(int argc, char** argv) try {
   // those it learns from are mirrored now and then.
   models::Preprocessing& size = model.preprocessing;
   if (argc > 4) size.shorter_side = size.height = size.width = std::atoll(argv[4]);
-  const std::int64_t epochs = argc > 5 ? std::atoll(argv[5]) : 5;
+  const std::int64_t epochs = argc > 5 ? std::atoll(argv[5]) : 5, batch = argc > 6 ? std::atoll(argv[6]) : 50;
   const data::Transform prepared = [&size](data::Example example, Rng&) {
     example.at(0) = models::prepare_planes(size, example.at(0));
     return example;
   };
-  data::Loader learned(pictures, {.batch = 50,
+  data::Loader learned(pictures, {.batch = batch,
                                   .shuffle = true,
                                   .drop_last = true,
                                   .transform = data::sequence({data::horizontal_flip(), prepared})});

@@ -15,10 +15,15 @@
 #include "veldt/field/image_field.h"
 #include "veldt/io/file.h"
 #include "veldt/io/npy.h"
+#include "veldt/models/model_file.h"
+#include "veldt/onnx/network.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/graph.h"
 
@@ -104,6 +109,24 @@ TEST(SlowExport, EveryRecipeRunsInOnnxruntime) {
   }
   EXPECT_GE(count, 11);
   EXPECT_EQ(run_peers(dir), 0);
+}
+
+// What veldt import --as makes of a file of torchvision's, and models::save() writes.
+TEST(ExportKnown, ANetworkTakesPicturesOfItsSize) {
+  const TempDir dir;
+  Rng rng(1);
+  models::Model model = models::make_model("mobilenet_v3_small", {{"classes", 7}, {"width", 0.25}}, rng);
+  model.preprocessing.height = model.preprocessing.width = 48;
+  models::save(dir / "net.safetensors", model);
+  const Ran ran = run_veldt({"export", dir / "net.safetensors", "-o", dir / "net.onnx"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const onnx::Network exported = onnx::load(dir / "net.onnx");
+  EXPECT_EQ(exported.inputs()[0].type.description(), "float[batch,3,48,48]");
+  EXPECT_EQ(exported.outputs()[0].type.description(), "float[batch,7]");
+  EXPECT_EQ(exported.model().metadata.at("architecture"), "mobilenet_v3_small");
+  model.network->eval();
+  const Tensor x = rand({1, 3, 48, 48}, rng);
+  EXPECT_LT(max(abs(exported(x) - (*model.network)(x))).item(), 1e-4);
 }
 
 // The places of all pixels, [height * width, 2], as a file takes them.

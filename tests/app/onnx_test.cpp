@@ -1,6 +1,7 @@
 // veldt run and veldt info with ONNX files.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -50,6 +51,14 @@ TEST_F(OnnxVerbs, RunsOnAnArray) {
   EXPECT_EQ(results[0].tensor.values<float>(), (std::vector<float>{5, 7, 0}));
 }
 
+TEST_F(OnnxVerbs, CountsWhatIsNotFinite) {
+  io::write_npy(array_, Tensor::of({1, 2}, {std::numeric_limits<float>::quiet_NaN(), 1}));
+  const Ran ran = run_veldt({"run", model_, "--input", array_});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("mean nan, 3 not finite\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("     0  "), std::string::npos) << "no order of what has none: " << ran.out;
+}
+
 TEST_F(OnnxVerbs, TakesInputsByTheirNames) {
   io::write_npz(dir_ / "all.npz", {{"x", Tensor::of({2, 2}, {1, 1, 0, 1}, DType::f64)}});
   for (const std::string& input : {"x=" + array_, std::string(dir_ / "all.npz")})
@@ -90,10 +99,15 @@ TEST_F(OnnxVerbs, SaysWhatDoesNotFit) {
   expect_refused({"run", model_, "--input", array_}, 2, "the graph takes float[?,2]");
   io::write_npy(array_, zeros({1, 2}, DType::i64));
   expect_refused({"run", model_, "--input", array_}, 2, "cannot be int64[1,2]");
-  expect_refused({"run", kCub, "--input", array_}, 4, "is no ONNX graph");
-  expect_refused({"export", model_, "-o", dir_ / "copy.onnx"}, 4, "it is an ONNX graph");
+  expect_refused({"run", model_, "--input", "x="}, 2, "names no file");
+  expect_refused({"run", model_, "--input", VELDT_SOURCE "/tests/golden/torch/checkpoint.pt"}, 4,
+                 "a file of PyTorch's");
+  expect_refused({"run", kCub, "--input", array_}, 4, "it seems to be a PNG");
+  expect_refused({"export", model_, "-o", dir_ / "copy.onnx"}, 4, "it is an ONNX graph already");
+  expect_refused({"export", kCub, "-o", dir_ / "copy.onnx"}, 4, "it seems to be a PNG");
+  expect_refused({"info", array_}, 4, "(.safetensors, .pt, .npz, .onnx)");
   io::write_file(dir_ / "broken.onnx", "no protobuf at all");
-  expect_refused({"run", dir_ / "broken.onnx", "--input", array_}, 4, "cannot be read as ONNX");
+  expect_refused({"run", dir_ / "broken.onnx", "--input", array_}, 4, "it seems to be text");
 }
 
 TEST_F(OnnxVerbs, InfoListsTheGraph) {
@@ -106,6 +120,32 @@ TEST_F(OnnxVerbs, InfoListsTheGraph) {
             (json{{"node", "last"}, {"operator", "Relu"}, {"results", "float[1,3]"}}));
   const Ran text = run_veldt({"info", model_});
   EXPECT_EQ(text.out.find("not supported"), std::string::npos) << text.out;
+}
+
+TEST_F(OnnxVerbs, InfoVerifiesTheGraph) {
+  const json plain = json::parse(run_veldt({"info", model_, "--json"}).out);
+  EXPECT_FALSE(plain.contains("verified"));
+  const json whole = json::parse(run_veldt({"info", model_, "--json", "--verify"}).out);
+  EXPECT_EQ(whole.at("not_finite"), 0);
+  EXPECT_EQ(whole.at("verified"), true);
+  // y = `input` + w + c, in which w may have an infinity and c, a Constant of halves, is one.
+  const auto sum = [](const std::string& input, float w) {
+    const std::string c = make::tensor("", 10, {1}, std::string_view("\x00\x7c", 2));
+    return make::model(
+        make::graph({.nodes = {make::node("Add", {input, "w"}, {"h"}),
+                               make::node("Constant", {}, {"c"}, {make::message_attribute("value", 5, c)}),
+                               make::node("Cast", {"c"}, {"d"}, {make::int_attribute("to", 1)}),
+                               make::node("Add", {"h", "d"}, {"y"})},
+                     .initializers = {make::floats("w", {2}, {1, w})},
+                     .inputs = {make::value("x", {2})},
+                     .outputs = {make::value("y", {2})}}));
+  };
+  io::write_file(dir_ / "mask.onnx", sum("x", -std::numeric_limits<float>::infinity()));
+  EXPECT_EQ(json::parse(run_veldt({"info", dir_ / "mask.onnx", "--json", "--verify"}).out).at("not_finite"),
+            2);
+  io::write_file(dir_ / "loose.onnx", sum("nowhere", 1));
+  EXPECT_EQ(run_veldt({"info", dir_ / "loose.onnx"}).exit_code, 0);
+  expect_refused({"info", dir_ / "loose.onnx", "--verify"}, 4, "nowhere");
 }
 
 }  // namespace

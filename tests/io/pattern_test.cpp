@@ -56,6 +56,31 @@ TEST(IoPattern, NoPatternTakesLong) {
   EXPECT_THROW(Pattern(std::string(100000, '(')), UsageError);
 }
 
+std::size_t matches_in(const std::string& pattern, const std::string& text) {
+  std::size_t count = 0;
+  Pattern(pattern, Pattern::Syntax::unicode).for_each_match(text, [&](std::size_t, std::size_t) { ++count; });
+  return count;
+}
+
+TEST(IoPattern, ASearchLooksAtALongTextOnce) {
+  const std::string words = std::string(300'000, 'a') + "  " + std::string(300'000, 'b') + " c";
+  EXPECT_EQ(matches_in("\\w+", words), 3U);
+  EXPECT_EQ(matches_in("\\s+(?!\\S)|\\s+|\\w+", words), 6U);
+  EXPECT_EQ(matches_in("[^\n]*c", words), 1U);
+}
+
+// PCRE2 counts neither how far an alternative looks nor that there is one at each place: 200 KB take 10^11
+// looks.
+TEST(IoPattern, ASearchHasATotal) {
+  std::string far;
+  for (int i = 0; i < 250; ++i)
+    far += (i > 0 ? "|a*[" : "a*[") + std::string(1, static_cast<char>('b' + i % 25)) + "]";
+  EXPECT_THROW(matches_in(far, std::string(200'000, 'a')), UsageError);
+  EXPECT_THROW(matches_in("a*b", std::string(200'000, 'a')), UsageError);
+  EXPECT_THROW(matches_in("(a*)x?(?:\\1[bc]|\\1[cd])+", std::string(200'000, 'a')), UsageError);
+  EXPECT_THROW(matches_in("(a|a)*b", std::string(100, 'a')), UsageError);
+}
+
 TEST(IoPattern, Replaces) {
   const Pattern pattern("(a)(\\d)");
   EXPECT_EQ(pattern.replaced("a1 a2", "$2$1[$&]"), "1a[a1] 2a[a2]");

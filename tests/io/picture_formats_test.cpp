@@ -462,6 +462,8 @@ TEST(Magic, NamesWhatAFileSeemsToBe) {
   EXPECT_EQ(known_content("RIFF\x10\0\0\0WAVEfmt "sv), "a WAV");
   EXPECT_THAT(known_content("\x08\x09\x12\x07pytorch"sv), testing::StartsWith("an ONNX graph"));
   EXPECT_EQ(known_content("RIFF\x10\0"sv), "a RIFF file");
+  EXPECT_EQ(known_content("\x10\0\0\0\0\0\0\0{\"w\""sv), "a safetensors file");
+  EXPECT_EQ(known_content("abcdefgh{"), "");
   EXPECT_EQ(known_content("hello"), "");
   EXPECT_EQ(picture_format("RIFF\x10\0\0\0WEBPVP8 "sv), ImageFormat::webp);
   EXPECT_EQ(picture_format("\x89PNG\n\x1a\n...."sv), std::nullopt);

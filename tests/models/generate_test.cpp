@@ -8,6 +8,7 @@
 
 #include "tests/models/language_cases.h"
 #include "tests/support/error_of.h"
+#include "veldt/core/warning.h"
 #include "veldt/models/gpt2.h"
 #include "veldt/models/llama.h"
 #include "veldt/ops/create.h"
@@ -88,8 +89,14 @@ TEST(Generate, IsDeterministicAndTheCacheChangesNothing) {
 
 TEST(Generate, EndsWhereItIsTold) {
   const Gpt2 model = small_gpt2(20);
+  std::string warned;
+  const WarningListener before = set_warning_listener([&](const std::string& text) { warned += text; });
   const auto all = written(model, {.max_new_tokens = 100, .temperature = 1, .seed = 1});
   EXPECT_EQ(all.size(), 18u);  // 3 + 17 positions, and the token that the last of them gives
+  EXPECT_EQ(warned, "the text ends after 18 of 100 new tokens: the model has 20 positions");
+  EXPECT_EQ(written(model, {.max_new_tokens = 18}).size(), 18u);
+  EXPECT_EQ(warned.size(), 68u) << "of what fits nothing is said";
+  set_warning_listener(before);
   EXPECT_EQ(written(model, {.max_new_tokens = 0}).size(), 0u);
   std::vector<std::int64_t> heard;
   const auto some = written(
@@ -162,6 +169,9 @@ TEST(Generate, RefusesWhatMakesNoSense) {
                 HasSubstr("logits are floats [vocabulary]"));
   EXPECT_THAT(error_of<ShapeError>([&] { generate(model, zeros({0}, DType::i64)); }),
               HasSubstr("one or more"));
+  for (const DType dtype : {DType::f32, DType::boolean})
+    EXPECT_THAT(error_of<ShapeError>([&] { generate(model, zeros({2}, dtype)); }),
+                HasSubstr("whole numbers"));
   EXPECT_THAT(error_of<ShapeError>([&] { generate(model, zeros({21}, DType::i64)); }),
               HasSubstr("20 positions"));
 }

@@ -7,6 +7,8 @@
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
+#include "veldt/nn/attention.h"
+#include "veldt/nn/audit.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/mlp.h"
 #include "veldt/nn/sequential.h"
@@ -138,6 +140,63 @@ TEST(Lora, AFusedStackOfLayersUsesItsAdaptersToo) {
   EXPECT_GT(distance(taught, before), 1e-3);
   merge_lora(net);
   EXPECT_LT(distance(net(lora_input()), taught), 1e-5);
+}
+
+// Queries, keys and values are one matrix, which gets one adapter. Attention to itself adds the adapter's
+// product to the projections, attention to others puts it into the weight: both give the same.
+TEST(Lora, AttentionHasAnAdapterOfItsPackedProjection) {
+  Rng rng(6);
+  TransformerEncoderLayer layer(
+      8, 2, {.dim_feedforward = 12, .dropout = 0, .batch_first = true, .dtype = DType::f64}, rng);
+  const Tensor x = randn({3, 5, 8}, rng, 0, 1, DType::f64);
+  const Tensor before = layer(x);
+  EXPECT_THAT(add_lora(layer, {"self_attn", "out_proj"}, {.rank = 2, .alpha = 6}),
+              ElementsAre("self_attn", "self_attn.out_proj"));
+  EXPECT_EQ(distance(layer(x), before), 0);
+  EXPECT_EQ(layer.trained_parameters().size(), 4u);
+  for (const NamedTensor& p : layer.trained_parameters()) init::normal(p.tensor, 0, 0.3, rng);
+  auto& attention = dynamic_cast<MultiheadAttention&>(*layer.named_modules()[1].module);
+  EXPECT_EQ(attention.title(), "MultiheadAttention(8, 2, LoRA of rank 2)");
+
+  const auto gradients = [&](const Tensor& key) {
+    for (const NamedTensor& p : attention.trained_parameters()) Tensor(p.tensor).zero_grad();
+    const Tensor y = attention.attend(x, key, key);
+    sum(y * y).backward();
+    std::vector<Tensor> all{y.detach()};
+    for (const NamedTensor& p : attention.trained_parameters()) all.push_back(clone(p.tensor.grad()));
+    return all;
+  };
+  const std::vector<Tensor> itself = gradients(x), others = gradients(clone(x));
+  ASSERT_EQ(itself.size(), 5u);
+  for (std::size_t i = 0; i < itself.size(); ++i) {
+    EXPECT_LT(distance(itself[i], others[i]), 1e-10) << i;
+    EXPECT_GT(max(abs(itself[i])).item(), 1e-3) << i;
+  }
+
+  const Tensor taught = layer(x);
+  EXPECT_GT(distance(taught, before), 1e-3);
+  TransformerEncoderLayer other = clone(layer);
+  merge_lora(layer);
+  EXPECT_LT(distance(layer(x), taught), 1e-5);
+  EXPECT_TRUE(lora_state(layer).empty());
+  EXPECT_EQ(lora_state(other).size(), 6u);
+}
+
+// Of B = 0 follows that A's gradient is 0 before the first step, which is no fault; after it that would be
+// one.
+TEST(Lora, AnAuditKnowsThatANewAdapterBeginsSo) {
+  Sequential net = lora_network();
+  add_lora(net, {"query", "head"}, {.rank = 2});
+  const auto audit = [&] {
+    const Tensor loss = mean(net(lora_input()));
+    loss.backward();
+    return audit_gradients(net, loss).text();
+  };
+  EXPECT_EQ(audit(), "all 4 parameters have gradients\n");
+  init::normal(net.trained_parameters()[3].tensor, 0, 1, default_rng());  // the head's B
+  for (const NamedTensor& p : net.trained_parameters()) Tensor(p.tensor).zero_grad();
+  init::constant(net.trained_parameters()[2].tensor, 0);
+  EXPECT_THAT(audit(), HasSubstr("head.lora_B [2, 2]: a gradient of zeros"));
 }
 
 TEST(Lora, TheHeadMayBeTrainedToo) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/onnx/parsed_file.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -119,6 +120,19 @@ TEST(Export, NamesOfInputsAndOutputsCanBeGiven) {
   const ParsedFile file = exported(net, {zeros({1, 2})}, {.input_names = {"x"}, .output_names = {"logits"}});
   EXPECT_THAT(file.nodes[0].inputs, ElementsAre("x", "weight", "bias"));
   EXPECT_THAT(file.nodes[0].outputs, ElementsAre("logits"));
+}
+
+TEST(Export, NamesAreOfOneValueEach) {
+  Linear net(2, 3);
+  const auto why = [&](const ExportOptions& options) {
+    return veldt::test::error_of<ConfigError>([&] { exported(net, {zeros({1, 2})}, options); });
+  };
+  EXPECT_THAT(why({.input_names = {"a", "b"}}), HasSubstr("2 names for 1 inputs"));
+  EXPECT_THAT(why({.output_names = {"a", "b"}}), HasSubstr("2 names for 1 outputs"));
+  EXPECT_THAT(why({.input_names = {""}}), HasSubstr("it is empty"));
+  EXPECT_THAT(why({.input_names = {"a"}, .output_names = {"a"}}),
+              HasSubstr("'a' is no name of one of the outputs"));
+  EXPECT_THAT(refused(net, {zeros({0, 2})}), HasSubstr("[0, 2] is no example"));
 }
 
 // Views of memory, and parts put together, as the operators that say so.
@@ -249,6 +263,47 @@ TEST(Export, StepsThatDependOnTheBatchAreRefused) {
   Sequential odd{
       Lambda([](const Tensor& t) { return expand(reshape(sum(t), {1}), {t.size(0) * t.size(0)}); })};
   EXPECT_THAT(refused(odd, {zeros({2, 2})}), HasSubstr("does not grow evenly"));
+}
+
+// An error names the batch that the user gave, not only those that the export tries.
+TEST(Export, ANetworkOfOneBatchSaysSo) {
+  const auto without_batch = [](const Tensor& x) { return matmul(x, ones({4, 3})); };
+  Sequential row{Lambda([](const Tensor& x) { return reshape(x, {4}); }), Lambda(without_batch)};
+  const std::string said = refused(row, {zeros({4})});
+  EXPECT_THAT(said, HasSubstr("it takes the example of [4], but not 2 of them"));
+  EXPECT_THAT(said, HasSubstr("dynamic_batch = false"));
+  const ParsedFile none = exported(row, {zeros({4})}, {.batch_dims = {-1}});
+  EXPECT_THAT(none.shapes.at("input"), ElementsAre("4"));
+  EXPECT_THAT(none.shapes.at("output"), ElementsAre("3"));
+  // What the module does not take at all is its own error.
+  Linear net(4, 3);
+  EXPECT_THAT(refused(net, {zeros({1, 5})}), AllOf(HasSubstr("[1, 5]"), Not(HasSubstr("every batch"))));
+}
+
+// A table beside the examples is no batch.
+TEST(Export, InputsThatCountOtherThingsAreAskedFor) {
+  const TempDir dir;
+  const Exportable likeness = [](const TensorList& in) {
+    return TensorList{matmul(in[0], transpose(in[1]))};
+  };
+  const TensorList inputs{rand({8, 3}), rand({5, 3})};
+  const auto write = [&](const ExportOptions& options) {
+    export_function(dir / "x.onnx", likeness, {}, inputs, options);
+    return test::parsed_file(io::read_file(dir / "x.onnx"));
+  };
+  try {
+    write({});
+    FAIL() << "it was written";
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("they differ: [8, 3], [5, 3]"));
+  }
+  const ParsedFile file = write({.batch_dims = {0, -1}});
+  EXPECT_THAT(file.shapes.at("input_0"), ElementsAre("batch", "3"));
+  EXPECT_THAT(file.shapes.at("input_1"), ElementsAre("5", "3"));
+  EXPECT_THAT(file.shapes.at("output"), ElementsAre("batch", "5"));
+  EXPECT_THROW(write({.batch_dims = {0, -1, 0}}), ShapeError);
+  EXPECT_THROW(write({.batch_dims = {0, -2}}), ShapeError);
+  EXPECT_THAT(write({.dynamic_batch = false}).shapes.at("output"), ElementsAre("8", "5"));
 }
 
 TEST(Export, ParametersOfLargeModelsAreInAFileOfTheirOwn) {

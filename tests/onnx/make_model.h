@@ -29,22 +29,32 @@ inline std::string floats(std::string_view name, const std::vector<std::int64_t>
   return tensor(name, 1, dims, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
 }
 
-inline std::string int_attribute(std::string_view name, std::int64_t value) {
+// AttributeProto of a type, by its number; `write` adds the value.
+template <class Write> std::string attribute(std::string_view name, int type, const Write& write) {
   std::string out;
   pbf_writer w(out);
   w.add_string(1, name.data(), name.size());
-  w.add_int64(3, value);
-  w.add_enum(20, 2);
+  write(w);
+  w.add_enum(20, type);
   return out;
 }
-
+inline std::string float_attribute(std::string_view name, float value) {
+  return attribute(name, 1, [&](pbf_writer& w) { w.add_float(2, value); });
+}
+inline std::string int_attribute(std::string_view name, std::int64_t value) {
+  return attribute(name, 2, [&](pbf_writer& w) { w.add_int64(3, value); });
+}
+inline std::string text_attribute(std::string_view name, const char* text) {
+  return attribute(name, 3, [&](pbf_writer& w) { w.add_bytes(4, text); });
+}
+inline std::string list_attribute(std::string_view name, const std::vector<std::int64_t>& values) {
+  return attribute(name, 7, [&](pbf_writer& w) {
+    for (const std::int64_t v : values) w.add_int64(8, v);
+  });
+}
 inline std::string message_attribute(std::string_view name, int tag, const std::string& message) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_string(1, name.data(), name.size());
-  w.add_message(static_cast<protozero::pbf_tag_type>(tag), message);
-  w.add_enum(20, tag == 5 ? 4 : 5);
-  return out;
+  return attribute(name, tag == 5 ? 4 : 5,
+                   [&](pbf_writer& w) { w.add_message(static_cast<protozero::pbf_tag_type>(tag), message); });
 }
 
 // The attribute `name` is what the function's caller calls `of_caller`.

@@ -113,7 +113,7 @@ TEST(OnnxModel, NestingWithoutEnd) {
 TEST(OnnxModel, BytesThatAreNoMessage) {
   EXPECT_THAT(refusal([] { parse_model("\x0a\xff\xff\xff\xff\x0f", "x.onnx"); }),
               testing::HasSubstr("no protobuf"));
-  EXPECT_THAT(refusal([] { parse_model("", "x.onnx"); }), testing::HasSubstr("no graph"));
+  EXPECT_THAT(refusal([] { parse_model("", "x.onnx"); }), testing::HasSubstr("the file is empty"));
   const std::string whole =
       model(graph({.nodes = {node("Relu", {"x"}, {"y"})}, .initializers = {floats("w", {2}, {1, 2})}}));
   for (std::size_t cut = 1; cut < whole.size(); ++cut) {
@@ -122,6 +122,18 @@ TEST(OnnxModel, BytesThatAreNoMessage) {
     } catch (const Error&) {  // nothing worse
     }
   }
+}
+
+TEST(OnnxModel, SaysWhatAFileSeemsToBe) {
+  using namespace std::string_view_literals;
+  const auto said = [](std::string_view bytes) {
+    return refusal([&] { parse_model(std::string(bytes), "x.onnx"); });
+  };
+  EXPECT_THAT(said("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"sv), testing::HasSubstr("it seems to be a PNG, and"));
+  EXPECT_THAT(said("\x10\0\0\0\0\0\0\0{\"w\":{}}"sv), testing::HasSubstr("a safetensors file"));
+  EXPECT_THAT(said("PK\x03\x04\0\0"sv), testing::HasSubstr("a zip archive"));
+  EXPECT_THAT(said("no graph at all\n"), testing::HasSubstr("it seems to be text"));
+  EXPECT_THAT(said("\x08\x07\x12\x07pyto"sv), testing::HasSubstr("a part of it is missing"));
 }
 
 std::string external(const std::string& location,
@@ -155,6 +167,13 @@ TEST(OnnxModel, ExternalDataLieBesideTheModel) {
   EXPECT_EQ(read(external("weights.bin")), (std::vector<float>{9, 3}));
   const auto why = [&](const std::string& tensor_message) { return refusal([&] { read(tensor_message); }); };
   EXPECT_THAT(why(external("../weights.bin")), testing::HasSubstr("outside the folder"));
+  try {
+    read(external("gone.bin"));
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.kind(), IoError::Kind::missing);
+    EXPECT_THAT(error.what(), testing::HasSubstr("gone.bin, which is not there"));
+  }
   EXPECT_THAT(why(external("/etc/passwd")), testing::HasSubstr("outside the folder"));
   EXPECT_THAT(why(external("weights.bin", {{"offset", "8"}})), testing::HasSubstr("end beyond"));
   EXPECT_THAT(why(external("weights.bin", {{"offset", "99999999999999999999999"}})),

@@ -10,8 +10,13 @@
 #include <thread>
 
 #include "tests/onnx/make_model.h"
+#include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/onnx/export.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -150,6 +155,47 @@ TEST(OnnxNetwork, RunsByName) {
                 net.run({{"a", Value(zeros({1}))}});
               }),
               testing::HasSubstr("the input \"b\" is missing"));
+}
+
+TEST(OnnxNetwork, RunsWithoutInputs) {
+  const Network net = made({.nodes = {node("Relu", {"w"}, {"y"})},
+                            .initializers = {floats("w", {2}, {-1, 2})},
+                            .outputs = {value("y", {2})}});
+  EXPECT_EQ(net.run({})[0].tensor().values<float>(), (std::vector<float>{0, 2}));
+  const Tensor x = Tensor::of({1, 2}, {1, 1});
+  EXPECT_THAT(what([] { small_layer().run({}); }), testing::HasSubstr("\"x\" is missing"));
+  EXPECT_THAT(what([&] { small_layer().run({{"x", x}, {"x", x}}); }), testing::HasSubstr("given twice"));
+}
+
+// As docs/onnx.md says: the last layer is cut off the graph, and a new one follows.
+TEST(OnnxNetwork, TakesANewHeadAndIsWrittenWithIt) {
+  const auto layer = [](const std::string& x, const std::string& w, const std::string& y) {
+    return node("MatMul", {x, w}, {y});
+  };
+  Model model = parse_model(
+      test::model(graph(
+          {.nodes = {layer("x", "body", "h"), node("Tanh", {"h"}, {"t"}), layer("t", "head", "y")},
+           .initializers = {floats("body", {2, 3}, {1, -2, 3, 4, 5, -6}), floats("head", {3, 1}, {1, 2, 3})},
+           .inputs = {value("x", {-1, 2})},
+           .outputs = {value("y", {-1, 1})}})),
+      "x.onnx");
+  model.graph.nodes.pop_back();
+  model.graph.outputs = {{model.graph.nodes.back().outputs[0], {}}};
+  nn::Sequential net{Network(std::move(model)), nn::Linear(3, 4)};
+  net.freeze("0");
+  EXPECT_EQ(net.trained_parameters().size(), 2U);
+  const Tensor x = Tensor::of({1, 2}, {0.5, 1}), y = net(x);
+  EXPECT_EQ(y.shape(), (Shape{1, 4}));
+  sum(y * y).backward();
+  EXPECT_TRUE(net.trained_parameters()[0].tensor.grad().defined());
+  EXPECT_EQ(net.state_dict().size(), 3U) << "the old head is in no state";
+  const veldt::test::TempDir dir;
+  export_model(dir / "tuned.onnx", net, {x});
+  EXPECT_EQ(load(dir / "tuned.onnx")(x).shape(), (Shape{1, 4}));
+  nn::Sequential precise = clone(net);
+  precise.to(DType::f64);
+  EXPECT_EQ(net(x).dtype(), DType::f32);
+  EXPECT_EQ(precise(to(x, DType::f64)).dtype(), DType::f64);
 }
 
 TEST(OnnxNetwork, AllThatItCannotRunIsToldAtOnce) {

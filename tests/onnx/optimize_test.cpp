@@ -128,30 +128,6 @@ std::string signed_noise(const char* name, const std::vector<std::int64_t>& dims
   return floats(name, dims, rand({count}, rng, -1, 1).values<float>());
 }
 std::string number(const char* name, float value) { return floats(name, {}, {value}); }
-std::string list_attribute(const char* name, const std::vector<std::int64_t>& values) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_string(1, name);
-  for (const std::int64_t v : values) w.add_int64(8, v);
-  w.add_enum(20, 7);
-  return out;
-}
-std::string text_attribute(const char* name, const char* text) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_string(1, name);
-  w.add_bytes(4, text);
-  w.add_enum(20, 3);
-  return out;
-}
-std::string float_attribute(const char* name, float value) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_string(1, name);
-  w.add_float(2, value);
-  w.add_enum(20, 1);
-  return out;
-}
 
 // x of any sizes -> y, and what else is named.
 Network net_of(const std::vector<std::string>& nodes, const std::vector<std::string>& initializers,

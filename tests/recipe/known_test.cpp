@@ -116,6 +116,9 @@ TEST(Known, FreezesByName) {
   EXPECT_EQ(left("[\"body\"]")[0].name, "classifier.3.weight");
   EXPECT_THAT(error_of([&] { left("\"layer1\""); }),
               AllOf(HasSubstr("'model.freeze'"), HasSubstr("no parameter's name begins with layer1")));
+  EXPECT_THAT(error_of([&] { left("\"bodi\""); }),
+              AllOf(HasSubstr("\"body\", which is all but the head, \"norms\""),
+                    HasSubstr("features, classifier"), HasSubstr("did you mean \"body\"?")));
   EXPECT_THAT(error_of([] {
                 const Recipe none = known_recipe("architecture = \"vgg16\"\nfreeze = \"norms\"");
                 nn::Graph small;
@@ -138,25 +141,27 @@ TEST(Known, RatesMayDifferByGroup) {
   EXPECT_EQ(optimizer->group_lr(1), 1e-5);
   EXPECT_EQ(optimizer->group_lr(2), 1e-2);
   // Names without quotes are tables in tables.
-  EXPECT_EQ(known_recipe(kSmall, "[optimizer.groups]\nfeatures.0 = 1e-5\n").groups.at("features.0"), 1e-5);
+  EXPECT_EQ(known_recipe(kSmall, "[optimizer.groups]\nfeatures.0 = 1e-5\n").groups.at("features.0").rate,
+            1e-5);
   const Recipe wrong = known_recipe(kSmall, "[optimizer.groups]\nfeature = 1e-5\n");
-  EXPECT_THAT(error_of([&] { optimizer_of(wrong, net); }),
-              AllOf(HasSubstr("optimizer.groups: no trained parameter's name begins with feature"),
-                    HasSubstr("classifier, features")));
+  EXPECT_THAT(
+      error_of([&] { optimizer_of(wrong, net); }),
+      AllOf(HasSubstr(":9: 'optimizer.groups.feature': no trained parameter's name begins with feature"),
+            HasSubstr("classifier, features")));
   EXPECT_THAT(error_of([&] { known_recipe(kSmall, "[optimizer.groups]\nhead = 0\n"); }),
               HasSubstr("optimizer.groups.head"));
   EXPECT_THAT(
       error_of([&] {
         check_training(known_recipe(kSmall, "[optimizer]\nkind = \"muon\"\n[optimizer.groups]\nhead = 1"));
       }),
-      HasSubstr("optimizer.groups is not for muon"));
+      HasSubstr("'optimizer.groups.head': groups are not for muon"));
 }
 
 TEST(Known, AGroupHasOneRate) {
   const nn::Graph net = build_model(known_recipe(kSmall), kFacts);
   const Recipe twice = known_recipe(kSmall, "[optimizer.groups]\nhead = 1e-2\n\"classifier.3\" = 1e-3\n");
   EXPECT_THAT(error_of([&] { optimizer_of(twice, net); }),
-              HasSubstr("optimizer.groups: the group classifier.3 is there twice"));
+              HasSubstr("'optimizer.groups.head': the group classifier.3 is there twice"));
 }
 
 // Groups are for layers too.

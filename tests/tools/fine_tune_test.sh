@@ -43,7 +43,7 @@ TOML
 # A file of another network is refused in three lines.
 if "$program" resnet18 runs/first/model.safetensors colours 32 2>refusal; then fail 'other weights pass'; fi
 (($(wc -l <refusal) == 3)) || { cat refusal; fail 'the refusal does not have three lines'; }
-"$program" mobilenet_v2 runs/first/model.safetensors colours 32 3 >out || { cat out; fail 'nothing was learned'; }
+"$program" mobilenet_v2 runs/first/model.safetensors colours 32 3 25 >out || { cat out; fail 'nothing was learned'; }
 grep -q 'all but the norms: 100.00 % right' out || { cat out; fail 'red is not told from green'; }
 [[ $("$veldt" info tuned.safetensors) == *mobilenet_v2* ]] || fail 'what was written does not say what it is'
 # And of which size its pictures are, which is not the architecture's own.

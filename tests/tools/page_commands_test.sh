@@ -91,6 +91,7 @@ run() {
     *'--device cuda'*) wanted='[05]' ;;  # 5 where there is no GPU
     *'--min-psnr'*) wanted='[01]' ;;     # 1 if it is missed
     *'--as resnet18'*) wanted=4 ;;       # a smaller network lies under that name here
+    *'export resnet18'*) wanted=3 ;;     # so it has made no file
     *'fit '*--explain* | *'fit '*--dry-run*) ;;
     *'config show fit'*) ;;
     *'veldt fit '*--time*) command=${command/--time 60s/--time 1s} command=${command/--time 15/--time 1} ;;

@@ -19,6 +19,7 @@
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"
+#include "veldt/ops/shape.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/train/checkpoint.h"
 
@@ -260,7 +261,7 @@ Json describe_directory(const std::string& path, bool verify) {
 std::int64_t count_not_finite(const Tensor& tensor) {
   if (tensor.dtype() == DType::f32) return not_finite_in<float>(tensor);
   if (tensor.dtype() == DType::f64) return not_finite_in<double>(tensor);
-  return 0;
+  return is_float(tensor.dtype()) ? not_finite_in<float>(to(tensor, DType::f32)) : 0;
 }
 
 void require_whole(const Json& description) {

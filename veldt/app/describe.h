@@ -25,7 +25,7 @@ nlohmann::ordered_json describe_safetensors(const std::string& path, bool verify
 // rather than thrown.
 nlohmann::ordered_json describe_directory(const std::string& path, bool verify);
 
-// How many of its numbers are infinite or NaN, for f32 and f64; 0 for others.
+// How many of its numbers are infinite or NaN; 0 for whole numbers.
 std::int64_t count_not_finite(const Tensor& tensor);
 
 // Throws IoError corrupt if a description reports damage.

@@ -15,7 +15,9 @@
 #include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
+#include "veldt/io/magic.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/models/model_file.h"
 #include "veldt/onnx/export.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
@@ -119,11 +121,33 @@ ExportedNetwork recipe_to_export(const std::string& path) {
   return out;
 }
 
+// A network of models::save(): it takes pictures as its preprocessing leaves them.
+ExportedNetwork known_to_export(const std::string& path) {
+  models::Model model = models::load(path);
+  const models::Preprocessing& p = model.preprocessing;
+  Rng rng(1);
+  ExportedNetwork out;
+  out.inputs = {rand({2, std::ssize(p.mean), p.height, p.width}, rng)};
+  out.options.metadata = io::read_safetensors_header(path).metadata;
+  std::erase_if(out.options.metadata, [](const auto& entry) { return entry.first == "veldt.xxh3"; });
+  out.module = std::move(model.network);
+  return out;
+}
+
 ExportedNetwork network_to_export(const std::string& path) {
   const std::string file = recipe::model_file(path);
-  if (kind_of_file(file) != FileKind::safetensors) refuse_file(file);
-  if (!field::field_kind(io::read_safetensors_header(file).metadata).empty()) return field_to_export(file);
-  return recipe_to_export(file);
+  const FileKind kind = kind_of_file(file);
+  if (kind != FileKind::safetensors)
+    throw IoError(IoError::Kind::malformed, fmt::format("cannot export {}", file),
+                  kind == FileKind::onnx ? std::string("it is an ONNX graph already")
+                                         : io::seems_to_be(first_bytes(file)),
+                  "give what veldt train, veldt fit or veldt import --as wrote; PyTorch's own networks are "
+                  "exported in Python, by torch.onnx.export");
+  const auto metadata = io::read_safetensors_header(file).metadata;
+  if (!field::field_kind(metadata).empty()) return field_to_export(file);
+  const auto told = metadata.find("kind");
+  return told != metadata.end() && told->second == models::kModelKind ? known_to_export(file)
+                                                                      : recipe_to_export(file);
 }
 
 int export_network(const ExportFlags& flags, Context& context) {
@@ -166,7 +190,7 @@ int export_network(const ExportFlags&, Context&) { refuse_onnx(); }
 Run add_export(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<ExportFlags>();
   add_path(verb, "MODEL", flags->model,
-           "what veldt train or veldt fit wrote: a model file, or the folder of a run")
+           "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run")
       .required();
   add_path(verb, "-o,--output", flags->output, "the ONNX file to write").required();
   add_count(verb, "--batch", flags->batch, {.least = 1},
@@ -174,7 +198,8 @@ Run add_export(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt export runs/mnist -o digits.onnx\n"
-      "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n");
+      "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
+      "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] { return export_network(*flags, context); };
 }
 

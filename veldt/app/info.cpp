@@ -98,7 +98,7 @@ Json describe(const InfoFlags& flags) {
     case FileKind::sound: return describe_sound(flags.path, flags.verify, flags.max_pixels);
     case FileKind::pixel_csv: return describe_table(flags.path, flags.max_pixels);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);
-    case FileKind::onnx: return describe_onnx(flags.path, flags.nodes);
+    case FileKind::onnx: return describe_onnx(flags.path, flags.nodes, flags.verify);
     case FileKind::state: return describe_tensors(flags.path, flags.verify);
     case FileKind::unknown: break;
   }
@@ -128,7 +128,9 @@ Run add_info(VerbOptions& verb, Context& context) {
       "pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,
-             "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
+             "read every byte, check hashes and the names in a graph, count the numbers that are not finite; "
+             "exits with 9 for "
+             "damage");
   add_switch(verb, "--nodes", flags->nodes,
              "list the nodes of an ONNX graph and the types of their results, found by a run on zeros, "
              "unknown sizes being 1");

@@ -26,13 +26,6 @@
 namespace veldt::app {
 namespace {
 
-std::string first_bytes(const std::string& path) {
-  io::InputFile file(path);
-  std::string bytes(io::kMagicBytes, '\0');
-  bytes.resize(file.read(bytes.data(), bytes.size()));
-  return bytes;
-}
-
 bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
   std::string lower = path;
   for (char& c : lower)
@@ -46,6 +39,13 @@ bool looks_like_table(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::string first_bytes(const std::string& path) {
+  io::InputFile file(path);
+  std::string bytes(io::kMagicBytes, '\0');
+  bytes.resize(file.read(bytes.data(), bytes.size()));
+  return bytes;
+}
 
 bool is_sound_name(const std::string& path) {
   return ends_with_any(path, {".wav", ".flac", ".ogg", ".oga", ".aiff", ".aif", ".mp3"});
@@ -80,11 +80,11 @@ void refuse_file(const std::string& path) {
   if (kind_of_file(path) == FileKind::onnx)
     throw IoError(IoError::Kind::malformed, fmt::format("cannot use {}", path), "it is an ONNX graph",
                   "run it with veldt run, or look at it with veldt info");
-  const bool known = !content.empty();
+  const bool drawn = content.ends_with("PDF") || content.ends_with("SVG");
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
-                known ? fmt::format("convert it to {} first", io::kWrittenPictures)
-                      : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a model "
-                                    "(.safetensors)",
+                drawn ? fmt::format("convert it to {} first", io::kWrittenPictures)
+                      : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a network "
+                                    "(.safetensors, .pt, .npz, .onnx)",
                                     io::kPictureFormats, io::kSoundFormats));
 }
 

@@ -19,6 +19,8 @@ namespace veldt::app {
 // state: another file of a network's tensors, of PyTorch or NumPy.
 enum class FileKind : std::uint8_t { picture, sound, safetensors, state, pixel_csv, onnx, unknown };
 
+// So many as io/magic.h asks for. Throws IoError missing.
+std::string first_bytes(const std::string& path);
 // Whether this is the name of a sound file.
 bool is_sound_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own

@@ -15,7 +15,7 @@ void refuse_onnx() {
 
 const bool kHasOnnx = false;
 
-nlohmann::ordered_json describe_onnx(const std::string&, bool) { refuse_onnx(); }
+nlohmann::ordered_json describe_onnx(const std::string&, bool, bool) { refuse_onnx(); }
 
 Run add_run(VerbOptions&, Context&) {
   return []() -> int { refuse_onnx(); };

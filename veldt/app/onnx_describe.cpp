@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/app/describe.h"
 #include "veldt/app/onnx_files.h"
 #include "veldt/core/error.h"
 #include "veldt/onnx/network.h"
 #include "veldt/onnx/operators.h"
+#include "veldt/onnx/program.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
@@ -34,12 +36,13 @@ Json values_json(const std::vector<onnx::ValueInfo>& values) {
 struct Census {
   std::map<std::string, std::int64_t> operators;
   std::set<std::string> missing;
-  std::int64_t nodes = 0, weights = 0, bytes = 0;
+  std::int64_t nodes = 0, weights = 0, bytes = 0, not_finite = 0;
 };
 
 void count(const onnx::Value& constant, Census& census) {
   if (!constant.is_tensor()) return;
   census.weights += constant.tensor().numel();
+  census.not_finite += count_not_finite(constant.tensor());
   census.bytes += constant.tensor().numel() * static_cast<std::int64_t>(size_of(constant.tensor().dtype()));
 }
 
@@ -96,7 +99,7 @@ Json nodes_json(onnx::Model model) {
 
 }  // namespace
 
-Json describe_onnx(const std::string& path, bool nodes) {
+Json describe_onnx(const std::string& path, bool nodes, bool verify) {
   onnx::Model model = onnx::read_model(path);
   Census census;
   count(model.graph, model, census);
@@ -122,6 +125,11 @@ Json describe_onnx(const std::string& path, bool nodes) {
   out["operators"] = census.operators;
   out["not_supported"] = census.missing;
   if (!model.metadata.empty()) out["metadata"] = model.metadata;
+  if (verify) {
+    onnx::prepare(model);  // throws where the graph does not hold together
+    out["not_finite"] = census.not_finite;
+    out["verified"] = true;
+  }
   if (nodes) out["node_list"] = nodes_json(std::move(model));
   return out;
 }

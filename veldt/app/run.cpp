@@ -12,12 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/app/describe.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/data/pictures.h"
 #include "veldt/io/file.h"
+#include "veldt/io/magic.h"
 #include "veldt/io/image.h"
 #include "veldt/io/text_values.h"
 #include "veldt/io/npy.h"
@@ -39,13 +41,6 @@ struct RunFlags {
   std::vector<double> mean, deviation;
   std::int64_t top = 5, max_pixels = kMaxPixels;
 };
-
-std::string head_of(const std::string& path) {
-  io::InputFile file(path);
-  std::string bytes(8, '\0');
-  bytes.resize(file.read(bytes.data(), bytes.size()));
-  return bytes;
-}
 
 // An array's numbers as the graph's type, if none changes by that.
 onnx::Value converted(const Tensor& array, const onnx::ValueInfo& input) {
@@ -131,7 +126,10 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
     const std::size_t equals = std::filesystem::is_regular_file(text) ? std::string::npos : text.find('=');
     std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
     const std::string path = equals == std::string::npos ? text : text.substr(equals + 1);
-    const std::string head = head_of(path);
+    if (path.empty())
+      throw UsageError(fmt::format("--input {} names no file", on_one_line(text)),
+                       "nothing follows the =", "write --input NAME=FILE");
+    const std::string head = first_bytes(path);
     if (name.empty() && head.starts_with("PK")) {
       for (const NamedTensor& array : io::read_npz(path))
         put(array.name, converted(array.tensor, info(array.name)));
@@ -175,8 +173,10 @@ Json described(const std::string& name, const onnx::Value& value, std::int64_t t
   row["least"] = min(x).item();
   row["mean"] = mean(x).item();
   row["most"] = max(x).item();
+  const std::int64_t not_finite = count_not_finite(value.tensor());
+  if (not_finite > 0) row["not_finite"] = not_finite;
   // One line of scores: the classes of a picture.
-  if (top > 0 && x.rank() > 0 && x.numel() == x.size(-1) && x.numel() > 1 &&
+  if (top > 0 && not_finite == 0 && x.rank() > 0 && x.numel() == x.size(-1) && x.numel() > 1 &&
       onnx::is_floating(value.type())) {
     const Sorted best = topk(reshape(x, {x.numel()}), std::min(top, x.numel()));
     Json list = Json::array();
@@ -196,6 +196,8 @@ void print_outputs(const Json& rows, Context& context) {
     if (row.contains("mean"))
       text += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", row["least"].get<double>(),
                           row["most"].get<double>(), row["mean"].get<double>());
+    if (row.contains("not_finite"))
+      text += fmt::format(", {} not finite", row["not_finite"].get<std::int64_t>());
     if (row.contains("values"))
       for (const Json& value : row["values"]) text += "  \"" + on_one_line(value.get<std::string>()) + '"';
     context.out.text(text + '\n');
@@ -236,8 +238,9 @@ int run_graph(const RunFlags& flags, Context& context) {
   }
   if (const FileKind kind = kind_of_file(flags.model); kind != FileKind::onnx && kind != FileKind::unknown)
     throw IoError(IoError::Kind::malformed, fmt::format("{} is no ONNX graph", flags.model),
-                  "veldt run takes what PyTorch's onnx.export and veldt export write",
-                  "see what it is with veldt info; networks of veldt train are used by veldt predict");
+                  io::seems_to_be(first_bytes(flags.model)),
+                  "give what torch.onnx.export or veldt export wrote; networks of veldt train are used by "
+                  "veldt predict");
   const onnx::Network network = onnx::load(flags.model).frozen();
   const auto inputs = read_inputs(flags, network, context);
   const onnx::Values results = network.run(inputs);

@@ -49,12 +49,16 @@ const Magic* find_magic(std::string_view head) {
   return nullptr;
 }
 
+// A header's length in eight bytes, then JSON.
+bool is_safetensors(std::string_view head) { return head.size() > 8 && head.substr(5, 4) == "\0\0\0{"sv; }
+
 }  // namespace
 
 std::string_view known_content(std::string_view first_bytes) {
   if (const PictureCodec* codec = codec_for_bytes(first_bytes)) return codec->what;
   const Magic* magic = find_magic(first_bytes);
   if (magic == nullptr && is_onnx(first_bytes)) return "an ONNX graph, which veldt run and onnx::load take";
+  if (magic == nullptr && is_safetensors(first_bytes)) return "a safetensors file";
   return magic != nullptr ? magic->name : std::string_view();
 }
 

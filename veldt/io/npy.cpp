@@ -171,6 +171,10 @@ NamedTensors read_npz(const std::string& path, std::vector<ConvertedTensor>* con
   NamedTensors tensors;
   for (const ZipEntry& entry : archive.entries()) {
     std::string name = entry.name;
+    if (name.ends_with("/data.pkl"))
+      throw IoError(
+          IoError::Kind::malformed, path + " is no npz", "it is a file of PyTorch's",
+          "save its tensors by numpy.savez(PATH, **{name: t.numpy() for name, t in torch.load(..).items()})");
     if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
     ZipMember member(archive, entry);
     FileDType type{};

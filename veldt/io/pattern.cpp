@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "veldt/core/error.h"
 
@@ -15,9 +16,10 @@ namespace {
 
 constexpr std::size_t kMaxPattern = std::size_t{64} << 10, kMaxName = 4096;
 constexpr std::uint32_t kMaxSteps = 2'000'000, kMaxHeap = 64 << 10;  // KiB
-// Of a search: the steps that each beginning of a match may take, and how far it may look; and what those
-// that want more may take together.
-constexpr std::size_t kFewSteps = 256, kReach = 4096, kMoreSteps = 4'000'000, kMoreForByte = 256;
+// Of a search: the steps that each beginning of a match may take, and how far each of them may look; and what
+// those beginnings that want more may cost together.
+constexpr std::uint32_t kFewSteps = 64;
+constexpr std::size_t kReach = 64, kMoreCost = 4'000'000, kMoreForByte = 256;
 
 template <auto kFree> struct Freed {
   template <class T> void operator()(T* held) const { kFree(held); }
@@ -49,15 +51,53 @@ std::string quoted_pattern(const std::string& text) {
   return '\'' + (text.size() > 100 ? text.substr(0, 100) + ".." : text) + '\'';
 }
 
+// The largest count of a repetition, as in a{3,40}: so far may an item look and fail where it began.
+std::size_t largest_count(std::string_view pattern) {
+  std::size_t largest = 1, count = 0;
+  bool in_braces = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const bool digit = c >= '0' && c <= '9';
+    // \x{..}, \p{..} and their like are no repetitions; \d{..} is one.
+    if (c == '{')
+      in_braces = i < 2 || pattern[i - 2] != '\\' ||
+                  std::string_view("xopPgkNu").find(pattern[i - 1]) == std::string_view::npos;
+    else if (!digit && c != ',')
+      in_braces = false;
+    count =
+        in_braces && digit ? std::min<std::size_t>(10 * count + static_cast<std::size_t>(c - '0'), 65535) : 0;
+    largest = std::max(largest, count);
+  }
+  return largest;
+}
+
+// What a search has taken, by PCRE2's callouts: one comes before each item of the pattern.
+struct Cost {
+  std::size_t left, blind, at = 0;
+
+  static int on_item(pcre2_callout_block* item, void* data) {
+    Cost& cost = *static_cast<Cost*>(data);
+    const std::size_t now = item->current_position, moved = now > cost.at ? now - cost.at : cost.at - now;
+    // A repetition of one character looks at some in the time of a callout.
+    const std::size_t paid = 1 + (moved + std::min(cost.blind, item->subject_length - now)) / 8;
+    if (paid > cost.left) return PCRE2_ERROR_CALLOUT;
+    cost.left -= paid;
+    cost.at = now;
+    return 0;
+  }
+};
+
 }  // namespace
 
 struct Pattern::Code {
   pcre2_code* held = nullptr;
   // For a part of a text that more follows: there ^ matches behind a line's end, also where the part ends.
   pcre2_code* part = nullptr;
+  // The same with callouts.
+  pcre2_code *counted = nullptr, *counted_part = nullptr;
+  std::size_t blind = 1;  // how many characters an item may look at without moving on
   ~Code() {
-    pcre2_code_free(held);
-    pcre2_code_free(part);
+    for (pcre2_code* code : {held, part, counted, counted_part}) pcre2_code_free(code);
   }
 };
 
@@ -71,13 +111,18 @@ Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
   std::uint32_t flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
   // PCRE2 10.42 skips beginnings that match: (?=b)a*b in "ab".
   if (syntax == Syntax::unicode) flags |= PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NO_START_OPTIMIZE;
-  code->held = pcre2_compile(units(text_), text_.size(), flags, &error, &at, nullptr);
-  if (code->held != nullptr)
-    code->part =
-        pcre2_compile(units(text_), text_.size(), flags | PCRE2_ALT_CIRCUMFLEX, &error, &at, nullptr);
-  if (code->part == nullptr)
-    throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
-                     "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
+  for (const auto& [into, more] : {std::pair{&code->held, 0U},
+                                   {&code->part, PCRE2_ALT_CIRCUMFLEX},
+                                   {&code->counted, PCRE2_AUTO_CALLOUT},
+                                   {&code->counted_part, PCRE2_ALT_CIRCUMFLEX | PCRE2_AUTO_CALLOUT}}) {
+    *into = pcre2_compile(units(text_), text_.size(), flags | more, &error, &at, nullptr);
+    if (*into == nullptr)
+      throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
+                       "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
+  }
+  std::uint32_t references = 0;
+  pcre2_pattern_info(code->held, PCRE2_INFO_BACKREFMAX, &references);
+  code->blind = references > 0 ? SIZE_MAX : largest_count(text_);
   code_ = code;
 }
 
@@ -127,9 +172,10 @@ std::optional<std::string> Pattern::replaced(std::string_view name, std::string_
   }
 }
 
-// PCRE2 counts steps anew at each beginning of a match that it tries, and does not count how far a repetition
-// looks ahead. So few steps are allowed at first, and a part of the text is all that there is; where that is
-// not enough, one beginning is tried with more of both, which come from what the whole text may take.
+// PCRE2 counts steps anew at each beginning of a match that it tries, and does not count how far a step's
+// repetition looks ahead. So few steps are allowed at first, and a small part of the text is all that there
+// is. Where that is not enough, one beginning is tried with its cost counted, which comes from what the whole
+// text may take, and with more of the text if it asks for that.
 void Pattern::for_each_match(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> found) const {
   const Match match(code_->held);
   const PCRE2_SIZE* const range = pcre2_get_ovector_pointer(match.data.get());
@@ -138,46 +184,43 @@ void Pattern::for_each_match(std::string_view text, FunctionRef<void(std::size_t
     while (at < size && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80) ++at;
     return std::min(at, size);
   };
-  std::size_t left = kMoreSteps + kMoreForByte * size;
-  const auto spend = [&](std::size_t amount) {
-    if (amount > left)
-      throw UsageError(str("the pattern ", quoted_pattern(text_), " gives up on a text of ", size, " bytes"),
-                       "it takes too many steps", "shorten the text, or write it with fewer repetitions");
-    left -= amount;
-  };
-  std::size_t width = kReach, reach = kReach, steps = kFewSteps;
+  Cost cost{.left = kMoreCost + kMoreForByte * size, .blind = code_->blind};
+  pcre2_set_callout(match.context.get(), Cost::on_item, &cost);
+  std::size_t width = kReach, reach = kReach;
+  bool counted = false;
   for (std::size_t at = 0; at < size;) {
     const std::size_t end = whole_character(at + std::min(reach, size - at));
     const std::size_t next = std::min(whole_character(at + std::min(width, size - at)), end);
-    pcre2_set_match_limit(match.context.get(), static_cast<std::uint32_t>(steps));
+    pcre2_set_match_limit(match.context.get(), counted ? UINT32_MAX : kFewSteps);
     pcre2_set_offset_limit(match.context.get(), next - 1);  // the last beginning that is tried
     const bool whole = end == size;
-    const int result = pcre2_match(whole ? code_->held : code_->part, units(text), end, at,
-                                   PCRE2_NO_UTF_CHECK | (whole ? 0 : PCRE2_PARTIAL_HARD), match.data.get(),
-                                   match.context.get());
-    if (result == PCRE2_ERROR_PARTIAL) {  // it depends on what comes later
-      if (range[0] > at) {
-        at = range[0];
-      } else {
-        spend(reach);
-        reach *= 4;
-        width = 1;
-      }
+    const pcre2_code* const code =
+        counted ? (whole ? code_->counted : code_->counted_part) : (whole ? code_->held : code_->part);
+    cost.at = at;
+    const int result =
+        pcre2_match(code, units(text), end, at, PCRE2_NO_UTF_CHECK | (whole ? 0 : PCRE2_PARTIAL_HARD),
+                    match.data.get(), match.context.get());
+    if (result == PCRE2_ERROR_CALLOUT)
+      throw UsageError(str("the pattern ", quoted_pattern(text_), " gives up on a text of ", size, " bytes"),
+                       "it takes too many steps", "shorten the text, or write it with fewer repetitions");
+    if (result == PCRE2_ERROR_PARTIAL && range[0] > at) {  // it depends on what comes later
+      at = range[0];
       continue;
     }
-    if (result == PCRE2_ERROR_MATCHLIMIT) {
-      if (width > 1) {
-        width = width < 32 ? 1 : width / 8;
-      } else {
-        spend(steps);
-        steps = std::min<std::size_t>(4 * steps, UINT32_MAX);
-      }
+    if (result == PCRE2_ERROR_PARTIAL || (result == PCRE2_ERROR_MATCHLIMIT && width == 1 && !counted)) {
+      if (result == PCRE2_ERROR_PARTIAL) reach *= 4;
+      width = 1;
+      counted = true;
+      continue;
+    }
+    if (result == PCRE2_ERROR_MATCHLIMIT && width > 1) {
+      width = width < 32 ? 1 : width / 8;
       continue;
     }
     if (result < 0 && result != PCRE2_ERROR_NOMATCH) refuse(result);
     width = std::min(2 * width, kReach);
     reach = kReach;
-    steps = kFewSteps;
+    counted = false;
     if (result == PCRE2_ERROR_NOMATCH) {
       at = next;
     } else if (range[1] > range[0] && range[0] >= at) {

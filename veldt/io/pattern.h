@@ -29,8 +29,8 @@ class Pattern {
   // names a group which is not there.
   std::optional<std::string> replaced(std::string_view name, std::string_view by) const;
   // Calls found(begin, end), in bytes, for each match of a text in UTF-8 from left to right; they do not
-  // overlap, and empty ones are left out. Throws UsageError if all of it takes more steps than some for each
-  // byte.
+  // overlap, and empty ones are left out. Throws UsageError if all of it takes more steps, or
+  // looks at more characters, than some for each byte: a call takes some seconds a megabyte at most.
   void for_each_match(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> found) const;
 
  private:

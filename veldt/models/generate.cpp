@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "veldt/core/error.h"
+#include "veldt/core/warning.h"
 #include "veldt/nn/evaluating.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
@@ -91,6 +92,10 @@ Tensor generate(const NextLogits& next, const Tensor& ids, const GenerateOptions
     throw ShapeError(str("cannot continue ", ids.shape()),
                      "it takes the numbers of one text, [time], one or more",
                      "give a beginning; a tokenizer's first special token will do");
+  if (is_float(ids.dtype()) || ids.dtype() == DType::boolean)
+    throw ShapeError(str("cannot continue token numbers of ", ids.dtype()), "they are whole numbers, i64",
+                     "give what a tokenizer's encode() gives; Tensor::of() makes floats, "
+                     "Tensor::from<std::int64_t>() whole numbers");
   const NoGrad off;
   std::vector<std::int64_t> tokens = to(to(ids, DType::i64), Device{}).values<std::int64_t>();
   const auto given = static_cast<std::ptrdiff_t>(tokens.size());
@@ -121,7 +126,11 @@ Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptio
   KeyValueCache cache;
   const auto next = [&](const std::vector<std::int64_t>& tokens) -> Tensor {
     const bool is_first = std::ssize(tokens) == ids.size(0);
-    if (!is_first && std::ssize(tokens) > model.max_positions()) return {};
+    if (!is_first && std::ssize(tokens) > model.max_positions()) {
+      warn(str("the text ends after ", std::ssize(tokens) - ids.size(0), " of ", o.max_new_tokens,
+               " new tokens: the model has ", model.max_positions(), " positions"));
+      return {};
+    }
     const std::vector<std::int64_t> fresh(o.use_cache ? tokens.begin() + cache.length() : tokens.begin(),
                                           tokens.end());
     const Tensor input = to(Tensor::from<std::int64_t>({1, std::ssize(fresh)}, fresh), device);

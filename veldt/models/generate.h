@@ -29,10 +29,11 @@ struct GenerateOptions {
   std::function<bool(std::int64_t)> on_token = {};
 };
 
-// Continues token numbers (i64 [time]) and returns the new ones, i64 [tokens]. It ends too where the model
-// has no more positions. Dropout is off while it runs, whatever the mode of the model. The same options give
-// the same tokens. Throws ConfigError for options out of their ranges, ShapeError for no token or more than
-// there are positions.
+// Continues token numbers (whole numbers [time]) and returns the new ones, i64 [tokens]. Where the model has
+// no more positions the text ends sooner than the options ask for, with a warning (core/warning.h). Dropout
+// is off while it runs, whatever the mode of the model. The same options give the same tokens. Throws
+// ConfigError for options out of their ranges, ShapeError for no token, more than there are positions, or
+// numbers that are floats.
 Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& options = {});
 
 // The same for any network: `next` gives the f32 or f64 logits [vocabulary] of what follows the tokens so

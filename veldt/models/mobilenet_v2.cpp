@@ -6,7 +6,6 @@
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
 #include "veldt/ops/binary.h"
-#include "veldt/ops/reduce.h"
 
 namespace veldt::models {
 namespace {
@@ -38,7 +37,7 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-class MobileNetV2 : public nn::Module {
+class MobileNetV2 : public ClassifiedFeatures {
  public:
   MobileNetV2(const Options& options, Rng& rng) {
     const double width = options.at("width");
@@ -57,12 +56,6 @@ class MobileNetV2 : public nn::Module {
     classifier_.add(nn::Linear(last, count_of(options, "classes"), rng));
     draw_as_torchvision(*this, 0.01, rng);
   }
-
-  Tensor forward(const Tensor& x) const override { return classifier_(mean(features_(x), {2, 3})); }
-  void fields(nn::Fields& f) override { f("features", features_)("classifier", classifier_); }
-
- private:
-  nn::Sequential features_, classifier_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class Bottleneck : public nn::Module {
   nn::Sequential block_;
 };
 
-class MobileNetV3 : public nn::Module {
+class MobileNetV3 : public ClassifiedFeatures {
  public:
   // `hidden`: the channels between the two Linear layers.
   MobileNetV3(std::span<const Row> rows, std::int64_t hidden, const Options& options, Rng& rng) {
@@ -96,12 +96,6 @@ class MobileNetV3 : public nn::Module {
     classifier_.add(nn::Linear(hidden, count_of(options, "classes"), rng));
     draw_as_torchvision(*this, 0.01, rng);
   }
-
-  Tensor forward(const Tensor& x) const override { return classifier_(mean(features_(x), {2, 3})); }
-  void fields(nn::Fields& f) override { f("features", features_)("classifier", classifier_); }
-
- private:
-  nn::Sequential features_, classifier_;
 };
 
 }  // namespace

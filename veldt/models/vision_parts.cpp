@@ -6,6 +6,7 @@
 
 #include "veldt/nn/activations.h"
 #include "veldt/nn/linear.h"
+#include "veldt/ops/reduce.h"
 
 namespace veldt::models {
 
@@ -33,6 +34,8 @@ nn::Sequential conv_norm(std::int64_t in, std::int64_t out, std::int64_t kernel,
   if (o.act == Act::hardswish) block.add(nn::Hardswish());
   return block;
 }
+
+Tensor ClassifiedFeatures::forward(const Tensor& x) const { return classifier_(mean(features_(x), {2, 3})); }
 
 std::int64_t divisible_by_8(double channels) {
   const auto nearest = static_cast<std::int64_t>(channels + 4) / 8 * 8;

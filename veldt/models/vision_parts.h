@@ -32,6 +32,16 @@ struct ConvNormOptions {
 nn::Sequential conv_norm(std::int64_t in, std::int64_t out, std::int64_t kernel,
                          const ConvNormOptions& options, Rng& rng);
 
+// "features", the mean of each of their channels, "classifier".
+class ClassifiedFeatures : public nn::Module {
+ public:
+  Tensor forward(const Tensor& x) const override;
+  void fields(nn::Fields& f) override { f("features", features_)("classifier", classifier_); }
+
+ protected:
+  nn::Sequential features_, classifier_;
+};
+
 // The multiple of 8 nearest to a number of channels, at least 8 and not more than a tenth below it (Sandler
 // et al. 2018).
 std::int64_t divisible_by_8(double channels);

@@ -91,18 +91,22 @@ MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, Mu
   if (heads < 1 || size % heads != 0)
     throw ConfigError(str("cannot build MultiheadAttention(", size, ", ", heads, ")"),
                       "the size is shared out among the heads", "give a number of heads that divides it");
-  in_weight_ = parameter(empty({3 * size, size}, o.dtype, o.device));
-  init::xavier_uniform(in_weight_, 1, rng);
+  weight_ = parameter(empty({3 * size, size}, o.dtype, o.device));
+  init::xavier_uniform(weight_, 1, rng);
   if (!o.bias) return;
   in_bias_ = parameter(zeros({3 * size}, o.dtype, o.device));
   Tensor(out_.bias()).detach().assign(zeros({size}, o.dtype, o.device));
 }
 
 void MultiheadAttention::fields(Fields& f) {
-  f("in_proj_weight", in_weight_)("in_proj_bias", in_bias_)("out_proj", out_)("dropout", dropout_);
+  f("in_proj_weight", weight_)("in_proj_bias", in_bias_);
+  lora_fields(f);
+  f("out_proj", out_)("dropout", dropout_);
 }
 
-std::string MultiheadAttention::title() const { return str("MultiheadAttention(", size_, ", ", heads_, ')'); }
+std::string MultiheadAttention::title() const {
+  return str("MultiheadAttention(", size_, ", ", heads_, lora_title(), ')');
+}
 
 Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
                                   const AttentionMask& mask) const {
@@ -129,10 +133,6 @@ Tensor MultiheadAttention::attended(const Tensor& query, const Tensor& key, cons
     throw ShapeError(str(title(), " cannot take ", query.shape(), ", ", key.shape(), " and ", value.shape()),
                      "keys and values are as many, of as many examples as queries",
                      "give them the same sizes");
-  const auto projected = [&](const Tensor& x, std::int64_t first, std::int64_t count) {
-    return linear(x, narrow(in_weight_, 0, first * size_, count * size_),
-                  in_bias_.defined() ? narrow(in_bias_, 0, first * size_, count * size_) : Tensor());
-  };
   const AttentionOptions options = options_for(mask, title(), {n, heads_, queries, keys});
   const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
     return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
@@ -140,12 +140,17 @@ Tensor MultiheadAttention::attended(const Tensor& query, const Tensor& key, cons
   std::array<Tensor, 3> parts;
   // The same tensor, not only the same memory: x.detach() gets no gradients.
   if (query.impl() == key.impl() && key.impl() == value.impl()) {
-    const Tensor all = linear(q, in_weight_, in_bias_);
+    const Tensor all = with_lora(linear(q, weight_, in_bias_), q);
     if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));
     for (std::int64_t i = 0; i < 3; ++i)
       parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));
   } else {
-    parts = {by_head(projected(q, 0, 1)), by_head(projected(k, 1, 1)), by_head(projected(v, 2, 1))};
+    const Tensor weight = merged_weight();
+    const auto projected = [&](const Tensor& x, std::int64_t part) {
+      return by_head(linear(x, narrow(weight, 0, part * size_, size_),
+                            in_bias_.defined() ? narrow(in_bias_, 0, part * size_, size_) : Tensor()));
+    };
+    parts = {projected(q, 0), projected(k, 1), projected(v, 2)};
   }
   const Tensor heads = dropout_.drops()
                            ? matmul(dropout_(attention_weights(parts[0], parts[1], options)), parts[2])

@@ -32,8 +32,9 @@ struct MultiheadAttentionOptions {
 };
 
 // Sequences [time, n, size], or [n, time, size] with batch_first. "in_proj_weight" [3 size, size] for
-// queries, keys and values, "in_proj_bias", "out_proj.weight" and "out_proj.bias".
-class MultiheadAttention : public Module {
+// queries, keys and values, "in_proj_bias", "out_proj.weight" and "out_proj.bias". Its own adapter
+// (nn/lora.h) is one of "in_proj_weight", as PEFT's is; "out_proj" may have another.
+class MultiheadAttention : public LoraLayer {
  public:
   // Throws ConfigError unless the heads divide the size.
   MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions options = {},
@@ -54,7 +55,7 @@ class MultiheadAttention : public Module {
 
   std::int64_t size_, heads_;
   bool batch_first_;
-  Tensor in_weight_, in_bias_;
+  Tensor in_bias_;
   Linear out_;
   Dropout dropout_;
 };

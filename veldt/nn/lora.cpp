@@ -31,9 +31,12 @@ bool means(const std::string& name, const std::string& layer) {
 [[noreturn]] void refuse_name(const std::vector<LoraTarget>& layers, const std::string& name) {
   std::string known;
   for (const LoraTarget& layer : layers) known += (known.empty() ? "" : ", ") + layer.name;
-  throw ConfigError(str("no layer that may have an adapter is called '", name, "'"),
-                    known.empty() ? "the network has none" : "there are " + known,
-                    "give one of these names, or what it has after a dot");
+  throw ConfigError(
+      str("no layer that may have an adapter is called '", name, "'"),
+      known.empty() ? "the network has none" : "there are " + known,
+      known.empty()
+          ? "Linear layers and attention have adapters; a graph of ONNX is taught by its own weights"
+          : "give one of these names, or what it has after a dot");
 }
 
 // Freezes all but the adapters.

@@ -25,8 +25,9 @@ struct LoraOptions {
 
 // Freezes the network, but for adapters of an earlier call, and gives an adapter to each layer that one of
 // `names` means: its whole name, or the end of it after a dot, so that "q_proj" is that of each block. Layers
-// that may have one are LoraLayers: Linear, and GPT-2's Conv1D. Returns their whole names. At first the
-// network computes what it did. To train more, the head for example, call requires_grad(true, "head")
+// that may have one are LoraLayers: Linear, MultiheadAttention ("self_attn" is the projection of queries,
+// keys and values, "out_proj" a Linear of its own), and GPT-2's Conv1D. Returns their whole names. At first
+// the network computes what it did. To train more, the head for example, call requires_grad(true, "head")
 // afterwards. Throws ConfigError, listing the layers, for a name that means none, and as
 // LoraLayer::add_lora(); then nothing has changed.
 std::vector<std::string> add_lora(Module& network, const std::vector<std::string>& names,

@@ -7,9 +7,10 @@
 
 namespace veldt::nn {
 
-// The base of Linear, and of other layers that multiply by a matrix. Without an adapter it does nothing; with
-// one, the layer's output gets alpha / rank x A^T B^T more: "lora_A" [rank, in], "lora_B" [out, rank], and
-// "lora_alpha", one number, which is kept beside them so that a file of an adapter is complete.
+// The base of Linear, MultiheadAttention, and other layers that multiply by a matrix. Without an adapter it
+// does nothing; with one, the layer's output gets alpha / rank x A^T B^T more: "lora_A" [rank, in], "lora_B"
+// [out, rank], and "lora_alpha", one number, which is kept beside them so that a file of an adapter is
+// complete.
 class LoraLayer : public Module {
  public:
   // Gives the layer an adapter, A drawn as a Linear's weight is and B 0. Throws ConfigError if there is one

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -46,18 +47,92 @@ std::uint64_t bytes_of(const TracedGraph& graph, const std::vector<int>& values)
   return bytes;
 }
 
+// Of inputs with 8 and 5 rows, which dimension counts examples is not for us to guess.
+void check_that_all_count_alike(const TensorList& given, const std::vector<int>& batch_dims) {
+  std::int64_t count = -1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (batch_dims[i] < 0) continue;
+    const std::int64_t own = given[i].size(batch_dims[i]);
+    if (count >= 0 && own != count) {
+      std::string shapes;
+      for (const Tensor& input : given) shapes += str(shapes.empty() ? "" : ", ", input.shape());
+      throw ShapeError(
+          "it is not clear which dimensions of the inputs count the examples",
+          str("the first ones are taken unless batch_dims says others, and they differ: ", shapes),
+          "give batch_dims, {0, -1} for example, where -1 is an input without; or "
+          "dynamic_batch = false");
+    }
+    count = own;
+  }
+}
+
+// Names that are given have to be names, each of one value.
+void check_names(const ExportOptions& options, std::size_t inputs, std::size_t outputs) {
+  std::set<std::string> taken;
+  const auto check = [&](const char* what, const std::vector<std::string>& names, std::size_t count) {
+    if (names.size() > count)
+      throw ConfigError(str("there are ", names.size(), " names for ", count, ' ', what), "each has one",
+                        "give one for each, or none");
+    for (const std::string& name : names)
+      if (name.empty() || !taken.insert(name).second)
+        throw ConfigError(str("the name '", name, "' is no name of one of the ", what),
+                          name.empty() ? "it is empty" : "it is there twice", "give each its own");
+  };
+  check("inputs", options.input_names, inputs);
+  check("outputs", options.output_names, outputs);
+}
+
+// How far two tensors are apart, relative to the larger of 1 and the largest number wanted; infinitely for
+// other shapes. NaN is equal to NaN.
+double difference(const Tensor& wanted, const Tensor& got) {
+  if (wanted.shape() != got.shape()) return std::numeric_limits<double>::infinity();
+  const std::vector<double> a = to(wanted, DType::f64).values<double>(),
+                            b = to(got, DType::f64).values<double>();
+  double scale = 1, largest = 0;
+  for (const double v : a) scale = std::max(scale, std::isfinite(v) ? std::abs(v) : 0);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const bool equal = a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]));
+    const double apart = equal ? 0 : std::abs(a[k] - b[k]) / scale;
+    largest = std::max(largest, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
+  }
+  return largest;
+}
+
+std::uint64_t write_data(const std::string& path, const TracedGraph& graph, const std::vector<int>& values) {
+  io::AtomicFile file(path);
+  std::uint64_t bytes = 0;
+  const std::string nothing(kDataAlignment, '\0');
+  for (const int v : values) {
+    const std::string_view content = content_of(graph[v]);
+    file.write(content.data(), content.size());
+    const std::uint64_t rest = (kDataAlignment - content.size() % kDataAlignment) % kDataAlignment;
+    file.write(nothing.data(), rest);
+    bytes += content.size() + rest;
+  }
+  file.commit();
+  return bytes;
+}
+
 class Export {
  public:
   Export(const Exportable& function, const NamedTensors& tensors, const nn::Module* module,
          const TensorList& inputs, const ExportOptions& options)
       : function_(function), tensors_(tensors), module_(module), given_(inputs), options_(options) {
+    const std::vector<int>& told = options.batch_dims;
+    if (told.size() > inputs.size())
+      throw ShapeError(str("batch_dims has ", told.size(), " dimensions for ", inputs.size(), " inputs"),
+                       "it has one for each, in their order", "give one for each input, or none");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const int dim = i < options.batch_dims.size() ? options.batch_dims[i] : inputs[i].rank() > 0 ? 0 : -1;
-      if (dim >= inputs[i].rank())
+      const int dim = i < told.size() ? told[i] : inputs[i].rank() > 0 ? 0 : -1;
+      if (dim >= inputs[i].rank() || dim < -1)
         throw ShapeError(str("input ", i, " of ", inputs[i].shape(), " has no dimension ", dim),
                          "batch_dims names the one that counts the examples", "give -1 for an input without");
+      if (options.dynamic_batch && dim >= 0 && inputs[i].size(dim) == 0)
+        throw ShapeError(str("input ", i, " of ", inputs[i].shape(), " is no example"),
+                         "batches of other sizes are made of it, and it has none", "give one of 1 or more");
       batch_dims_.push_back(options.dynamic_batch ? dim : -1);
     }
+    if (told.size() < inputs.size()) check_that_all_count_alike(inputs, batch_dims_);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (batch_dims_[i] >= 0 && source_.input < 0) source_ = {static_cast<int>(i), batch_dims_[i]};
   }
@@ -67,6 +142,7 @@ class Export {
     std::vector<std::int64_t> batches = {0};
     if (source_.input >= 0) batches = kBatches;
     for (const std::int64_t batch : batches) runs_.push_back(run(batch));
+    check_names(options_, given_.size(), runs_[0].outputs.size());
     check_problems(simplified(runs_[0].graph));
     std::vector<TracedGraph> graphs;
     for (Run& r : runs_) graphs.push_back(std::move(r.graph));
@@ -113,15 +189,29 @@ class Export {
     r.inputs = examples(batch);
     Tracer tracer(tensors_, module_);
     for (std::size_t i = 0; i < r.inputs.size(); ++i) tracer.add_input(str("input_", i), r.inputs[i]);
-    {
+    try {
       const InterceptorScope scope(&tracer);
       r.outputs = function_(r.inputs);
+    } catch (const Error& error) {
+      if (batch > 0) refuse_batch(batch, error);
+      throw;
     }
     std::erase_if(r.outputs, [](const Tensor& t) { return !t.defined(); });
     for (const Tensor& output : r.outputs) tracer.add_output(output);
     if (problems_.empty()) problems_ = tracer.problems();
     r.graph = std::move(tracer.nodes().graph());
     return r;
+  }
+
+  // Throws what the module says to the inputs as they were given, if it does not take those either.
+  [[noreturn]] void refuse_batch(std::int64_t batch, const Error& error) const {
+    function_(examples(0));
+    throw ShapeError(
+        str("the network cannot be exported for every batch size: it takes the example of ",
+            given_[static_cast<std::size_t>(source_.input)].shape(), ", but not ", batch, " of them"),
+        str(error.summary(), "; ", error.why()),
+        "export it for one size, by dynamic_batch = false; or say by batch_dims which dimension counts "
+        "the examples, -1 for none");
   }
 
   void check_problems(const TracedGraph& graph) {
@@ -144,43 +234,17 @@ class Export {
     for (const Run& r : runs_) {
       const TensorList found = run(bytes, r.inputs);
       for (std::size_t i = 0; i < r.outputs.size(); ++i) {
-        const std::vector<double> wanted = to(r.outputs[i], DType::f64).values<double>(),
-                                  got = to(found.at(i), DType::f64).values<double>();
-        double scale = 1;
-        for (const double v : wanted) scale = std::max(scale, std::isfinite(v) ? std::abs(v) : 0);
-        bool fits = found[i].shape() == r.outputs[i].shape();
-        for (std::size_t k = 0; fits && k < wanted.size(); ++k) {
-          const double apart = wanted[k] == got[k] || (std::isnan(wanted[k]) && std::isnan(got[k]))
-                                   ? 0
-                                   : std::abs(wanted[k] - got[k]) / scale;
-          fits = apart <= options_.tolerance;
-          largest = std::max(largest, apart);
-        }
-        if (!fits)
+        const double apart = difference(r.outputs[i], found.at(i));
+        largest = std::max(largest, apart);
+        if (apart > options_.tolerance)
           throw Error(str("the exported network does not give what this one gives: output ", i, " of ",
                           r.inputs.empty() ? Shape{} : r.inputs[0].shape()),
-                      str("it gives ", found[i].shape(), ", and differs by ", largest, " where ",
+                      str("it gives ", found[i].shape(), ", and differs by ", apart, " where ",
                           options_.tolerance, " is allowed"),
                       "nothing was written; please report the network's layers");
       }
     }
     return largest;
-  }
-
-  static std::uint64_t write_data(const std::string& path, const TracedGraph& graph,
-                                  const std::vector<int>& values) {
-    io::AtomicFile file(path);
-    std::uint64_t bytes = 0;
-    const std::string nothing(kDataAlignment, '\0');
-    for (const int v : values) {
-      const std::string_view content = content_of(graph[v]);
-      file.write(content.data(), content.size());
-      const std::uint64_t rest = (kDataAlignment - content.size() % kDataAlignment) % kDataAlignment;
-      file.write(nothing.data(), rest);
-      bytes += content.size() + rest;
-    }
-    file.commit();
-    return bytes;
   }
 
   const Exportable& function_;

@@ -19,10 +19,10 @@ namespace veldt::onnx {
 inline constexpr std::int64_t kExportedOpset = 18;
 
 struct ExportOptions {
-  // "input" and "output" unless given; several are numbered: "input_0".
+  // "input" and "output" unless given; several are numbered: "input_0". None may be empty or there twice.
   std::vector<std::string> input_names = {}, output_names = {};
-  // The dimension of each input that counts the examples, -1 for an input without; the first one unless
-  // given.
+  // The dimension of each input that counts the examples, -1 for an input without. Unless given it is the
+  // first one, which has to have the same size in all inputs then.
   std::vector<int> batch_dims = {};
   // false: the file takes batches of the size of the given inputs alone.
   bool dynamic_batch = true;
@@ -48,7 +48,9 @@ struct Exported {
 
 // Writes the file. `inputs`: an example of what the module takes, real enough for its checks (an index must
 // be in range). Throws Error that lists all that has no form in ONNX, with the modules that ask for it; Error
-// with the place if the steps depend on the batch's size; ShapeError as the module does; IoError unwritable.
+// with the place if the steps depend on the batch's size; ShapeError as the module does, for one that takes
+// the given batch alone, and for inputs of which it is not clear what counts the examples; IoError
+// unwritable.
 Exported export_model(const std::string& path, nn::Module& module, const TensorList& inputs,
                       const ExportOptions& options = {});
 

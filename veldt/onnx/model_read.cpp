@@ -1,9 +1,11 @@
 // Protobuf messages to structs. Every length is checked by protozero against the bytes that are there.
 #include <functional>
 #include <protozero/pbf_reader.hpp>
+#include <stdexcept>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/magic.h"
 #include "veldt/onnx/model.h"
 #include "veldt/onnx/tensor_read.h"
 
@@ -15,6 +17,11 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 constexpr int kMaxDepth = 64;
+
+// What these bytes are no model for; the file as a whole may be something else.
+struct NoModel : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class ModelReader {
  public:
@@ -264,7 +271,7 @@ Model ModelReader::model(pbf_reader m) {
       default: m.skip();
     }
   }
-  if (!has_graph) source_.fail("it has no graph");
+  if (!has_graph) throw NoModel("it has no graph");
   out.opsets.insert({"", 1});
   return out;
 }
@@ -291,12 +298,24 @@ Value ModelReader::value(pbf_reader m, const ValueType& type, int depth) {
   return sequence ? Value::sequence(std::move(items)) : Value::optional(std::move(items));
 }
 
+std::string no_message(const protozero::exception& error) {
+  return str("its bytes are no protobuf message (", error.what(), ")");
+}
+
+[[noreturn]] void refuse_bytes(const Source& source, const std::string& bytes, const std::string& why) {
+  const std::string_view head = std::string_view(bytes).substr(0, io::kMagicBytes);
+  if (io::is_onnx(head)) source.fail(why + "; it is damaged, or a part of it is missing");
+  throw IoError(IoError::Kind::malformed, str("\"", source.name, "\" is no ONNX graph"),
+                io::seems_to_be(head) + ", and " + why,
+                "give a file of ONNX, as torch.onnx.export writes it");
+}
+
 // protozero's exceptions become the reader's own.
 template <class Fn> auto parsed(const Source& source, const Fn& fn) {
   try {
     return fn();
   } catch (const protozero::exception& error) {
-    source.fail(str("its bytes are no protobuf message (", error.what(), ")"));
+    source.fail(no_message(error));
   }
 }
 
@@ -312,7 +331,13 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 36;
 
 Model parse_model(const std::string& bytes, const std::string& name, const std::string& folder) {
   const Source source{name, folder};
-  return parsed(source, [&] { return ModelReader(source).model(pbf_reader(bytes)); });
+  try {
+    return ModelReader(source).model(pbf_reader(bytes));
+  } catch (const protozero::exception& error) {
+    refuse_bytes(source, bytes, no_message(error));
+  } catch (const NoModel& error) {
+    refuse_bytes(source, bytes, error.what());
+  }
 }
 
 Model read_model(const std::string& path) {

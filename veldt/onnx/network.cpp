@@ -50,6 +50,7 @@ Network::Network(Model model) : runs_(std::make_shared<std::atomic<std::uint64_t
   std::set<std::string> taken;
   std::map<const TensorImpl*, Tensor> weights;  // a function's constants are the same in all its calls
   for (Constant& c : *constants_) {
+    if (!c.read) c = {};  // such as what was left of a head that was cut off
     const bool weight = is_weight(c);
     if (!c.initializer && !weight) c.name.clear();
     // Two branches of an If may use one name.
@@ -171,6 +172,14 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     list[static_cast<std::size_t>(found - taken.begin())] = value;
   }
   return run_listed(std::move(list), nullptr);
+}
+
+Values Network::run(std::initializer_list<std::pair<const std::string, Value>> given) const {
+  std::map<std::string, Value> once;
+  for (const auto& [name, value] : given)
+    if (!once.emplace(name, value).second)
+      throw UsageError("the input \"" + name + "\" is given twice", "each has one value", "leave one out");
+  return run(once);
 }
 
 TensorList Network::forward_list(const TensorList& given) const {

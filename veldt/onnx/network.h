@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veldt/nn/module.h"
@@ -25,10 +27,11 @@ using NodeListener = std::function<void(const Node& node, const Values& results)
 //   const Values out = net.run({{"ids", ids}, {"mask", mask}});
 //
 // Parameters are the graph's initializers of float types, of one dimension and more, that operators use as
-// weights, under their own names. All others (statistics of norms, bounds, constants) are buffers. A norm
-// keeps its statistics, and a Dropout does nothing, in training too: the graph says what is computed, and
-// train() does not change it. After to(device) floats are computed there; sizes, axes and places (integers of
-// 32 and 64 bits that the graph has, and what is computed from them) stay in the host's memory.
+// weights, under their own names. All others (statistics of norms, bounds, constants) are buffers; what
+// nothing reads is dropped. A norm keeps its statistics, and a Dropout does nothing, in training too: the
+// graph says what is computed, and train() does not change it. After to(device) floats are computed there;
+// sizes, axes and places (integers of 32 and 64 bits that the graph has, and what is computed from them) stay
+// in the host's memory.
 class Network : public nn::Module {
  public:
   // Throws UsageError listing all operators that Veldt does not have, with the names of their nodes; IoError
@@ -46,8 +49,10 @@ class Network : public nn::Module {
   Values run(Values inputs) const;
   // The same, telling of the results of each node, in the order in which they are computed.
   Values run(Values inputs, const NodeListener& listener) const;
-  // The same by name. Throws UsageError for a name that is not an input, and for inputs that are missing.
+  // The same by name. Throws UsageError for a name that is not an input or is there twice, and for inputs
+  // that are missing.
   Values run(const std::map<std::string, Value>& inputs) const;
+  Values run(std::initializer_list<std::pair<const std::string, Value>> inputs) const;  // run({}) too
 
   const std::vector<ValueInfo>& inputs() const;
   const std::vector<ValueInfo>& outputs() const;

@@ -23,6 +23,7 @@ struct Constant {
   ElementType type = ElementType::undefined;
   Value other;               // what is no tensor
   bool initializer = false;  // of a graph, not the result of a Constant
+  bool read = false;         // by a node, or as an output
   std::uint32_t uses = 0;    // of it as an input that is trained
   std::uint32_t other_uses = 0;
   // After Module::to(dtype) its numbers are of another type than the file's.

@@ -123,6 +123,8 @@ struct Program::Builder {
   int read(const std::string& name, const std::string& by) {
     const int slot = find(name);
     if (slot < 0) refuse("nothing defines the value \"" + name + "\"", by + " reads it");
+    if (const auto constant = constant_of.find(slot); constant != constant_of.end())
+      shared.out.constants[constant->second].read = true;
     return slot;
   }
 

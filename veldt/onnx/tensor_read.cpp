@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <protozero/pbf_reader.hpp>
+#include <system_error>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -124,7 +125,12 @@ std::string external_bytes(const Message& m, std::uint64_t wanted, const Source&
   if (!inside)
     source.fail(str("the external data of ", m.name, " lie in \"", location->second,
                     "\", outside the folder of the model"));
-  io::InputFile file((std::filesystem::path(source.folder) / path).string());
+  const std::string whole = (std::filesystem::path(source.folder) / path).string();
+  if (std::error_code ignored; !std::filesystem::exists(whole, ignored))
+    throw IoError(IoError::Kind::missing, str("the weights of \"", source.name, "\" are missing"),
+                  str("they lie in a file of their own, ", whole, ", which is not there"),
+                  "copy it with the model, under the same name");
+  io::InputFile file(whole);
   const std::uint64_t offset = number_in(m, "offset", 0, source);
   const std::uint64_t length = number_in(m, "length", wanted, source);
   if (length != wanted)

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "veldt/io/state.h"
+#include "veldt/io/suggest.h"
 #include "veldt/models/model_file.h"
 #include "veldt/models/registry.h"
 #include "veldt/nn/norm.h"
@@ -123,6 +125,24 @@ void freeze_norms(const Recipe& recipe, nn::Module& network) {
         "\"norms\" means those", "leave it out");
 }
 
+// The beginning of names that `name` of model.freeze means.
+std::string frozen_prefix(const Recipe& recipe, const nn::Module& network, const std::string& name) {
+  const std::string prefix = prefix_of(recipe, name);
+  std::vector<std::string> known{"body", "norms", "head"};
+  for (const NamedTensor& parameter : network.named_parameters()) {
+    if (is_below(parameter.name, prefix)) return prefix;
+    const std::string top = parameter.name.substr(0, parameter.name.find('.'));
+    if (std::find(known.begin(), known.end(), top) == known.end()) known.push_back(top);
+  }
+  const std::string nearest = io::nearest_of(name, known);
+  throw UsageError(fmt::format("{}: no parameter's name begins with {}", recipe.freeze.where, name),
+                   fmt::format("it may be \"body\", which is all but the head, \"norms\", \"head\", or the "
+                               "beginning of a name: {}",
+                               fmt::join(known.begin() + 3, known.end(), ", ")),
+                   nearest.empty() ? "give one of these, or more of a name"
+                                   : fmt::format("did you mean \"{}\"?", nearest));
+}
+
 }  // namespace
 
 void check_known(const Recipe& recipe) {
@@ -177,7 +197,7 @@ void begin_known(const Recipe& recipe, nn::Module& network) {
       if (name == "norms")
         freeze_norms(recipe, network);
       else if (name != "body")
-        network.freeze(prefix_of(recipe, name));
+        network.freeze(frozen_prefix(recipe, network, name));
     if (network.trained_parameters().empty())
       throw UsageError(fmt::format("{} leaves nothing to train", recipe.freeze.where),
                        "all parameters are frozen", "freeze \"body\" alone, or fewer parts");

@@ -86,8 +86,8 @@ void into_groups(Recipe& recipe, const std::string& name, const Written& written
   if (recipe.groups.size() == kMostBlocks && !recipe.groups.contains(name))
     throw UsageError(fmt::format("{}: there cannot be a group '{}'", written.where, name),
                      fmt::format("a recipe has at most {}", kMostBlocks), "leave some out");
-  recipe.groups[name] =
-      io::number_from({written.where, name + " = ", true}, written.texts.at(0), {.above = 0});
+  recipe.groups[name] = {
+      io::number_from({written.where, name + " = ", true}, written.texts.at(0), {.above = 0}), written.where};
 }
 
 const std::vector<RecipeKey>& recipe_keys() {

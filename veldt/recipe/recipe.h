@@ -28,6 +28,12 @@ struct Block {
   Written parameters, layers, shortcut, then;
 };
 
+// What [optimizer.groups] says of one beginning of names.
+struct RateGroup {
+  double rate = 0;
+  std::string where;  // as Written's
+};
+
 struct Recipe {
   // [data]
   std::string kind;    // see data_kinds()
@@ -58,7 +64,7 @@ struct Recipe {
   double clip = 0, ema = 0;
   std::int64_t warmup = 0, accumulate = 1;
   Written schedule;
-  std::map<std::string, double> groups;  // [optimizer.groups]: rates by the beginnings of names
+  std::map<std::string, RateGroup> groups;  // [optimizer.groups], by the beginnings of names
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
   double seconds = 0;

@@ -38,9 +38,9 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   const NamedTensors trained = model.trained_parameters();
   if constexpr (std::derived_from<Optimizer, optim::GroupedOptimizer<Options>>) {
     std::vector<std::pair<std::string, Options>> named;
-    for (const auto& [name, rate] : recipe.groups) {
+    for (const auto& [name, group] : recipe.groups) {
       named.emplace_back(prefix_of(recipe, name), o);
-      named.back().second.lr = rate;
+      named.back().second.lr = group.rate;
     }
     return std::make_unique<Optimizer>(optim::groups_by_name<Options>(trained, o, named));
   } else {
@@ -72,8 +72,9 @@ const OptimizerKind& optimizer_kind(const Recipe& recipe) {
       throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
                        "leave it out, or choose sgd, rmsprop or muon");
     if (!recipe.groups.empty() && !kind.has_groups)
-      throw UsageError(fmt::format("optimizer.groups is not for {}", recipe.optimizer),
-                       "it has groups of its own", "leave it out, or choose adamw");
+      throw UsageError(
+          fmt::format("{}: groups are not for {}", recipe.groups.begin()->second.where, recipe.optimizer),
+          "it has groups of its own", "leave it out, or choose adamw");
     return kind;
   }
   throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
@@ -228,12 +229,17 @@ Tensor by_position(const nn::Module& model, const data::Batch& batch) {
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model) {
   const OptimizerKind& kind = optimizer_kind(recipe);
-  if (recipe.groups.empty()) return kind.build(recipe, model);
-  try {
-    return kind.build(recipe, model);
-  } catch (const ConfigError& e) {
-    throw UsageError(fmt::format("optimizer.groups: {}", e.summary()), e.why(), e.fix());
+  // Each by itself first, so that an error has the line of the group.
+  std::vector<std::string> prefixes;
+  for (const auto& [name, group] : recipe.groups) {
+    prefixes.push_back(prefix_of(recipe, name));
+    try {
+      optim::split_by_prefix(model.trained_parameters(), prefixes);
+    } catch (const ConfigError& e) {
+      throw UsageError(fmt::format("{}: {}", group.where, e.summary()), e.why(), e.fix());
+    }
   }
+  return kind.build(recipe, model);
 }
 
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps) {
