@@ -12,12 +12,20 @@ function(veldt_compile_options target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual>")
   # What kernels are compiled for: SSE4, which every processor has had since 2011, AVX2, and AVX-512 of 2017 (Highway's
   # AVX3). Later sets have nothing that a kernel uses, and each costs a quarter of the kernels' time to build. The
-  # sanitizers, to which each is dear, begin with AVX2. Highway's own checks would want its library.
+  # sanitizers, to which each is dear, have the one that this machine would use. Highway's own checks would want its
+  # library.
   if(target STREQUAL "veldt_cpu")
     target_compile_definitions(${target} PRIVATE HWY_IS_DEBUG_BUILD=0)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+      set(best AVX2)
+      if(EXISTS /proc/cpuinfo)
+        file(STRINGS /proc/cpuinfo wide REGEX "^flags.* avx512f .*avx512dq .*avx512bw .*avx512vl " LIMIT_COUNT 1)
+        if(wide)
+          set(best AVX3)
+        endif()
+      endif()
       target_compile_definitions(${target} PRIVATE HWY_DISABLED_TARGETS=HWY_AVX3-1
-        HWY_BASELINE_TARGETS=HWY_$<IF:$<CONFIG:Debug>,AVX2,SSE4>)
+        HWY_BASELINE_TARGETS=HWY_$<IF:$<CONFIG:Debug>,${best},SSE4>)
     else()  # what the compiler takes for granted, like NEON: cpu/dispatch.h knows no others
       target_compile_definitions(${target} PRIVATE HWY_COMPILE_ONLY_STATIC)
     endif()

@@ -16,7 +16,7 @@
 namespace veldt::test {
 namespace {
 
-class CudaOps : public testing::TestWithParam<OpRow> {};
+class CudaOps : public testing::TestWithParam<OpRowRef> {};
 
 Tensor on_cpu(const Tensor& t) { return to(t.detach(), Device{}); }
 
@@ -60,7 +60,7 @@ Grads gradients_of(const OpCase& op_case, std::vector<Tensor> inputs) {
   return grad(y, wanted, false, device ? onto_device(weights) : weights);
 }
 
-class CudaGradients : public testing::TestWithParam<OpRow> {};
+class CudaGradients : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(CudaGradients, AreThoseOfTheCpu) {
   const OpRow& row = GetParam();
@@ -89,14 +89,14 @@ TEST_P(CudaGradients, AreThoseOfTheCpu) {
   }
 }
 
-std::vector<OpRow> rows_with_gradients() {
-  std::vector<OpRow> rows = op_table();
+std::vector<OpRowRef> rows_with_gradients() {
+  std::vector<OpRowRef> rows = op_rows();
   std::erase_if(rows, [](const OpRow& row) { return row.order == 0; });
   return rows;
 }
 INSTANTIATE_TEST_SUITE_P(OpTable, CudaGradients, testing::ValuesIn(rows_with_gradients()),
                          [](const auto& p) { return test_name(p.param); });
-INSTANTIATE_TEST_SUITE_P(OpTable, CudaOps, testing::ValuesIn(op_table()),
+INSTANTIATE_TEST_SUITE_P(OpTable, CudaOps, testing::ValuesIn(op_rows()),
                          [](const auto& p) { return test_name(p.param); });
 
 }  // namespace

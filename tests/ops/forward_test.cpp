@@ -8,7 +8,7 @@
 namespace veldt::test {
 namespace {
 
-class Forward : public testing::TestWithParam<OpRow> {};
+class Forward : public testing::TestWithParam<OpRowRef> {};
 
 std::vector<Tensor> lay_out_all(const OpRow& row, const std::vector<Values>& values, DType dtype,
                                 std::size_t layout, std::size_t step) {
@@ -44,11 +44,11 @@ TEST_P(Forward, EqualsTheOracle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OpTable, Forward, testing::ValuesIn(op_table()),
+INSTANTIATE_TEST_SUITE_P(OpTable, Forward, testing::ValuesIn(op_rows()),
                          [](const auto& p) { return test_name(p.param); });
 
 // Lengths around those of a SIMD register, and beyond the grain at which work is spread over threads.
-class Lengths : public testing::TestWithParam<OpRow> {};
+class Lengths : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(Lengths, LeaveNoTailBehind) {
   const OpRow& row = GetParam();

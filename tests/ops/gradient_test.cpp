@@ -13,8 +13,8 @@ namespace {
 // Each element costs four evaluations.
 constexpr std::int64_t kMostElements = 32;
 
-std::vector<OpRow> rows_of_order(int order) {
-  std::vector<OpRow> rows;
+std::vector<OpRowRef> rows_of_order(int order) {
+  std::vector<OpRowRef> rows;
   for (const OpRow& row : op_table())
     if (row.order >= order) rows.push_back(row);
   return rows;
@@ -58,7 +58,7 @@ void expect_gradients(const OpRow& row, int order, const std::vector<Layout>& la
   EXPECT_GT(checked, 0) << row.name << " has no case small enough";
 }
 
-class FirstGradient : public testing::TestWithParam<OpRow> {};
+class FirstGradient : public testing::TestWithParam<OpRowRef> {};
 TEST_P(FirstGradient, EqualsCentralDifferences) {
   expect_gradients(GetParam(), 1, own_memory_layouts(), kMostElements);
 }
@@ -114,14 +114,14 @@ TEST_P(FirstGradient, InSinglePrecisionIsTheOneInDouble) {
   }
 }
 
-class SecondGradient : public testing::TestWithParam<OpRow> {};
+class SecondGradient : public testing::TestWithParam<OpRowRef> {};
 TEST_P(SecondGradient, EqualsCentralDifferences) {
   expect_gradients(GetParam(), 2, {Layout::contiguous, Layout::transposed}, 20);
 }
 INSTANTIATE_TEST_SUITE_P(OpTable, SecondGradient, testing::ValuesIn(rows_of_order(2)),
                          [](const auto& p) { return test_name(p.param); });
 
-class ThirdGradient : public testing::TestWithParam<OpRow> {};
+class ThirdGradient : public testing::TestWithParam<OpRowRef> {};
 TEST_P(ThirdGradient, EqualsCentralDifferences) { expect_gradients(GetParam(), 3, {Layout::contiguous}, 9); }
 INSTANTIATE_TEST_SUITE_P(OpTable, ThirdGradient, testing::ValuesIn(rows_of_order(3)),
                          [](const auto& p) { return test_name(p.param); });

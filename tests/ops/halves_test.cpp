@@ -51,7 +51,7 @@ void expect_rounded_once(const OpRow& row, const OpCase& op_case, const std::vec
   }
 }
 
-class Halves : public testing::TestWithParam<OpRow> {};
+class Halves : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(Halves, AreWhatTheOracleGivesRoundedOnce) {
   const OpRow& row = GetParam();
@@ -65,11 +65,11 @@ TEST_P(Halves, AreWhatTheOracleGivesRoundedOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OpTable, Halves, testing::ValuesIn(op_table()),
+INSTANTIATE_TEST_SUITE_P(OpTable, Halves, testing::ValuesIn(op_rows()),
                          [](const auto& p) { return test_name(p.param); });
 
 // Lengths around those of a SIMD register, and beyond the grain at which work is spread over threads.
-class HalfLengths : public testing::TestWithParam<OpRow> {};
+class HalfLengths : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(HalfLengths, LeaveNoTailBehind) {
   const OpRow& row = GetParam();

@@ -36,8 +36,8 @@ std::vector<double> specials(DType dtype, double limit) {
 
 // Operators of a tensor and a number round and overflow between their steps; their parts have rows of their
 // own.
-std::vector<OpRow> rows_of_one_step() {
-  std::vector<OpRow> rows = elementwise_rows();
+std::vector<OpRowRef> rows_of_one_step() {
+  std::vector<OpRowRef> rows = elementwise_rows();
   std::erase_if(rows, [](const OpRow& row) { return row.name.starts_with("operator"); });
   return rows;
 }
@@ -64,7 +64,7 @@ std::vector<Values> combinations(const OpRow& row, DType dtype) {
   return out;
 }
 
-class Specials : public testing::TestWithParam<OpRow> {};
+class Specials : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(Specials, GoThroughAsInLibm) {
   const OpRow& row = GetParam();
@@ -178,14 +178,14 @@ TEST(Sine, DoesNotDependOnItsNeighbours) {
   for (std::size_t i : {0, 2, 4, 6, 7}) EXPECT_EQ(alone.v[i], near.v[i]) << i;
 }
 
-std::vector<OpRow> rows_of_one_number() {
-  std::vector<OpRow> rows = elementwise_rows();
+std::vector<OpRowRef> rows_of_one_number() {
+  std::vector<OpRowRef> rows = elementwise_rows();
   std::erase_if(rows, [](const OpRow& row) { return row.inputs.size() != 1; });
   return rows;
 }
 
 // A wide sweep of each function of one number, denser than the table's cases.
-class Sweep : public testing::TestWithParam<OpRow> {};
+class Sweep : public testing::TestWithParam<OpRowRef> {};
 
 TEST_P(Sweep, StaysWithinItsUlps) {
   const OpRow& row = GetParam();

@@ -84,8 +84,10 @@ const std::vector<OpRow>& op_table() {
   return table;
 }
 
-std::vector<OpRow> elementwise_rows() {
-  std::vector<OpRow> rows;
+std::vector<OpRowRef> op_rows() { return {op_table().begin(), op_table().end()}; }
+
+std::vector<OpRowRef> elementwise_rows() {
+  std::vector<OpRowRef> rows;
   for (const OpRow& row : op_table())
     if (!row.formulas.empty()) rows.push_back(row);
   return rows;

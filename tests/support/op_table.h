@@ -64,8 +64,11 @@ struct OpRow {
 };
 
 const std::vector<OpRow>& op_table();
-// Elementwise rows alone.
-std::vector<OpRow> elementwise_rows();
+
+// A test's parameter, which GoogleTest copies four times, in each start of a program.
+using OpRowRef = std::reference_wrapper<const OpRow>;
+std::vector<OpRowRef> op_rows();
+std::vector<OpRowRef> elementwise_rows();
 
 // Inputs of a case: reproducible numbers within the row's domains.
 std::vector<Values> inputs_for(const OpRow& row, const OpCase& op_case);
