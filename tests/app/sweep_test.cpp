@@ -18,6 +18,7 @@
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/app/sweep_runs.h"
 
 namespace veldt::test {
 namespace {
@@ -245,6 +246,18 @@ TEST_F(SweepVerb, OnlyOneSweepAtATimeHasAFolder) {
   const Ran second = sweep("s", words + Words{"--resume"});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use"));
+}
+
+// Two gigabytes are free, and each needs one.
+TEST(SweepMemory, IsForRunsThatAreAtWorkFirst) {
+  EXPECT_TRUE(app::memory_fits(2000, 1000, {}));
+  EXPECT_TRUE(app::memory_fits(2000, 1000, {1000}));
+  EXPECT_TRUE(app::memory_fits(2000, 1000, {0}));
+  EXPECT_TRUE(app::memory_fits(2000, 1000, {500, 500}));
+  EXPECT_FALSE(app::memory_fits(2000, 1000, {500, 400}));
+  EXPECT_FALSE(app::memory_fits(2000, 1000, {0, 0}));
+  EXPECT_TRUE(app::memory_fits(2000, 1000, {3000, 1000}));
+  EXPECT_FALSE(app::memory_fits(-1, 0, {}));
 }
 
 TEST_F(SweepVerb, RefusesWhatMakesNoSense) {

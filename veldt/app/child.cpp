@@ -30,7 +30,9 @@ int opened(const std::string& path, int flags) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it was gone before
   ::dup2(in, STDIN_FILENO), ::dup2(out, STDOUT_FILENO), ::dup2(err, STDERR_FILENO);
-  // What asks it to stop has to arrive, though the parent may ignore it (nohup).
+  // What a terminal sends is for the parent, which passes it on; and that has to arrive, though the parent
+  // may ignore it (nohup).
+  ::setpgid(0, 0);
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   ::sigaction(SIGHUP, &usual, nullptr);

@@ -20,6 +20,7 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/core/cores.h"
 #include "veldt/core/threads.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/recipe/sweep.h"
 #include "veldt/recipe/sweep_table.h"
@@ -193,6 +194,13 @@ bool train_all(recipe::Sweep& sweep, SweepRuns& runs, SweepView& view, const Sto
   return sweep.over();
 }
 
+std::string files_in_words(const SweepFolder& folder) {
+  std::string text;
+  for (const char* name : {"sweep.csv", "sweep.svg"})
+    if (const std::string file = folder.in(name); io::exists(file)) text += on_one_line(file) + '\n';
+  return text;
+}
+
 int exit_code_of(const recipe::SweepTable& table) {
   const auto is_done = [](const recipe::SweepRow& row) { return row.done > 0; };
   if (std::any_of(table.rows.begin(), table.rows.end(), is_done)) return kOk;
@@ -240,8 +248,7 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   if (context.json)
     context.out.json(sweep_in_json(table, folder, view.seconds()));
   else
-    context.out.text(recipe::text_of(table) + fmt::format("\n{}\n{}\n", on_one_line(folder.in("sweep.csv")),
-                                                          on_one_line(folder.in("sweep.svg"))));
+    context.out.foreign_text(recipe::text_of(table) + "\n" + files_in_words(folder));
   if (!context.quiet && !table.score.name.starts_with("val_") && !table.score.name.empty())
     print_note(
         fmt::format("the rows are ordered by {}, because the recipe holds nothing back for validation: "

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "veldt/app/machine.h"
 #include "veldt/cli/exit.h"
@@ -56,6 +57,11 @@ std::string file_text(const Trial& trial, const Recipe& recipe) {
 
 }  // namespace
 
+bool memory_fits(std::int64_t free, std::int64_t need, const std::vector<std::int64_t>& taken) {
+  for (const std::int64_t one : taken) free -= std::max<std::int64_t>(0, need - one);
+  return free >= need;
+}
+
 std::vector<std::string> SweepRuns::command_of(const Trial& trial) const {
   std::vector<std::string> words{"train",     folder_.in_run(trial, "recipe.toml"),
                                  "--data",    options_.data,
@@ -70,17 +76,18 @@ std::vector<std::string> SweepRuns::command_of(const Trial& trial) const {
   return words;
 }
 
-SweepRuns::Running SweepRuns::begun(Trial trial, Recipe recipe, int kills) const {
+SweepRuns::Running SweepRuns::begun(Waiting waiting) const {
+  const Trial& trial = waiting.trial;
   io::make_directories(folder_.in(trial.name));
-  const std::string file = folder_.in_run(trial, "recipe.toml"), text = file_text(trial, recipe);
+  const std::string file = folder_.in_run(trial, "recipe.toml"), text = file_text(trial, waiting.recipe);
   if (!io::exists(file) || io::read_file(file) != text) io::write_file(file, text);
   Child child(command_of(trial), folder_.in_run(trial, "result.json"), folder_.in_run(trial, "log.txt"));
   const double from = trial.from;
-  return {.trial = std::move(trial),
-          .recipe = std::move(recipe),
+  return {.trial = std::move(waiting.trial),
+          .recipe = std::move(waiting.recipe),
           .child = std::move(child),
           .since = Clock::now(),
-          .kills = kills,
+          .kills = waiting.kills,
           .share = from};
 }
 
@@ -88,7 +95,6 @@ SweepRuns::Running SweepRuns::begun(Trial trial, Recipe recipe, int kills) const
 bool SweepRuns::memory_allows() {
   if (running_.empty()) return true;
   const Machine machine = this_machine();
-  std::int64_t used = 0, promised = 0;
   bool has_settled = has_measured_;
   for (Running& run : running_) {
     run.peak = std::max(run.peak, run.child.peak());
@@ -96,20 +102,25 @@ bool SweepRuns::memory_allows() {
     has_settled |= seconds_since(run.since) > kSettled;
   }
   const std::int64_t need = has_settled ? peak_ + peak_ / 10 : std::max(peak_, kUnmeasured);
-  for (const Running& run : running_) {
-    const std::int64_t now = run.child.memory();
-    used += now;
-    promised += std::max<std::int64_t>(0, need - now);
-  }
+  std::vector<std::int64_t> taken;
+  for (const Running& run : running_) taken.push_back(run.child.memory());
   std::int64_t free = machine.memory_free;
-  if (machine.memory_limit) free = std::min(free, *machine.memory_limit - used);
-  return machine.memory == 0 || free - promised >= need;
+  if (machine.memory_limit)
+    free =
+        std::min(free, *machine.memory_limit - std::accumulate(taken.begin(), taken.end(), std::int64_t{0}));
+  return machine.memory == 0 || memory_fits(free, need, taken);
 }
 
 void SweepRuns::start(std::vector<EndedTrial>& ended) {
   while (!stops_ && std::ssize(running_) < options_.jobs) {
     lacks_memory_ = !memory_allows();
     if (lacks_memory_) return;
+    if (!waiting_.empty()) {
+      Waiting next = std::move(waiting_.front());
+      waiting_.erase(waiting_.begin());
+      running_.push_back(begun(std::move(next)));
+      continue;
+    }
     std::optional<Trial> trial = sweep_.take();
     if (!trial) return;
     if (std::optional<Outcome> known = folder_.known(*trial)) {
@@ -121,7 +132,7 @@ void SweepRuns::start(std::vector<EndedTrial>& ended) {
     }
     try {
       Recipe recipe = sweep_.recipe_of(*trial);
-      running_.push_back(begun(*trial, std::move(recipe), 0));
+      running_.push_back(begun({.trial = *trial, .recipe = std::move(recipe)}));
     } catch (const UsageError& e) {
       const Outcome refused = recipe::outcome_of(e);
       ended.push_back({*trial, refused, kUsage});
@@ -163,7 +174,7 @@ std::optional<EndedTrial> SweepRuns::judged(Running& run, const ChildEnd& end) {
   // Somebody, or the system for want of memory, has ended it: the run goes on from its checkpoint.
   if (end.signal_number != 0 || end.code > kInterrupted) {
     if (++run.kills < kMostKills) {
-      running_.push_back(begun(run.trial, run.recipe, run.kills));
+      waiting_.push_back({std::move(run.trial), std::move(run.recipe), run.kills});
       return std::nullopt;
     }
     ChildEnd last = end;

@@ -29,6 +29,10 @@ struct EndedTrial {
   bool is_old = false;  // an earlier process had done it
 };
 
+// Whether another run fits into memory: `free` bytes of it, each run needs `need`, and those at work have
+// taken `taken` of that so far.
+bool memory_fits(std::int64_t free, std::int64_t need, const std::vector<std::int64_t>& taken);
+
 class SweepRuns {
  public:
   // Keeps references.
@@ -53,15 +57,21 @@ class SweepRuns {
     recipe::Recipe recipe;
     Child child;
     Clock::time_point since;
-    int kills = 0;
+    int kills = 0;     // how often a signal has ended its process
     double share = 0;  // of the training, when metrics.csv was last looked at
     std::int64_t peak = 0;
+  };
+
+  struct Waiting {
+    recipe::Trial trial;
+    recipe::Recipe recipe;
+    int kills = 0;
   };
 
   void start(std::vector<EndedTrial>& ended);
   bool memory_allows();
   std::vector<std::string> command_of(const recipe::Trial& trial) const;
-  Running begun(recipe::Trial trial, recipe::Recipe recipe, int kills) const;
+  Running begun(Waiting waiting) const;
   std::optional<EndedTrial> judged(Running& run, const ChildEnd& end);
   recipe::Outcome failure_of(const Running& run, const ChildEnd& end) const;
 
@@ -69,8 +79,9 @@ class SweepRuns {
   const SweepFolder& folder_;
   SweepRunOptions options_;
   std::vector<Running> running_;
-  std::int64_t peak_ = 0;      // of any run, in bytes
-  bool has_measured_ = false;  // one has ended
+  std::vector<Waiting> waiting_;  // to be resumed
+  std::int64_t peak_ = 0;         // of any run, in bytes
+  bool has_measured_ = false;     // one has ended
   bool stops_ = false, lacks_memory_ = false;
   Clock::time_point looked_at_ = {};
 };
