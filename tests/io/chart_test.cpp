@@ -64,6 +64,17 @@ TEST(DotChart, HasADotForEachValueAndTheMean) {
     EXPECT_THAT(svg, HasSubstr(text));
 }
 
+TEST(DotChart, WhatIsBeyondTheAxisIsAnArrowWithItsNumber) {
+  const DotChart chart{.rows = {{"good", {0.98, 0.99}}, {"bad", {0.1, 0.12}}, {"half", {0.99, 0.93}}},
+                       .from = 0.95};
+  const std::string svg = dot_chart_svg(chart);
+  EXPECT_THAT(svg, HasSubstr(">0.11<"));
+  EXPECT_THAT(svg, HasSubstr("text-anchor='start'"));
+  EXPECT_THAT(svg, Not(HasSubstr(">0.1<")));  // no tick there
+  EXPECT_THAT(dot_chart_svg({.rows = {{"", {1}}, {"", {7}}}, .to = 2}), HasSubstr(">7<"));
+  EXPECT_THROW(dot_chart_svg({.rows = {{"", {1}}}, .from = 2}), ConfigError);
+}
+
 TEST(DotChart, TakesAnyNumbersAndNames) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THROW(dot_chart_svg({}), ConfigError);

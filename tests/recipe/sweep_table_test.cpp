@@ -78,5 +78,20 @@ TEST(SweepTable, IsAChart) {
   EXPECT_THAT(chart_of(table_of(swept_rates()), "", 1), Not(HasSubstr(">lr 0.3<")));
 }
 
+TEST(SweepTable, OneBadRowDoesNotHideHowTheOthersCompare) {
+  for (const bool larger : {true, false}) {
+    SweepTable table{.keys = {"optimizer.lr"}, .score = {"score", larger}, .rows = {}};
+    for (const double value : {0.99, 0.98, 0.97, 0.1}) {
+      SweepRow& row = table.rows.emplace_back();
+      row.settings = {"1"};
+      row.done = 1;
+      row.scores = {{.name = "score", .mean = value, .values = {larger ? value : 1 - value}}};
+    }
+    const std::string svg = chart_of(table, "t");
+    EXPECT_THAT(svg, HasSubstr(larger ? ">0.1<" : ">0.9<"));    // beside an arrow
+    EXPECT_THAT(svg, HasSubstr(larger ? ">0.97<" : ">0.03<"));  // a tick
+  }
+}
+
 }  // namespace
 }  // namespace veldt::recipe

@@ -3,6 +3,7 @@
 // Tests: tests/io/chart_test.cpp
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,19 @@ struct DotRow {
   std::string note = {};       // at its right: "1 of 3 diverged"
 };
 
+// Rows from top to bottom; a dark dot marks the mean, a bar one deviation to both sides.
 struct DotChart {
   std::string title = {};
   std::string x = {};  // label of the axis
-  std::vector<DotRow> rows =
-      {};  // from top to bottom; a dark dot marks the mean, a bar one deviation to both sides
+  std::vector<DotRow> rows = {};
+  // Where the axis begins and ends, if not with the values. A row whose mean lies beyond is an arrow with its
+  // number.
+  std::optional<double> from = {}, to = {};
   int width = 960;
 };
 
-// A complete SVG document, as high as its rows. Throws ConfigError for a chart without a finite value.
+// A complete SVG document, as high as its rows. Throws ConfigError for a chart without a finite value, and
+// for one whose axis ends before it begins.
 std::string dot_chart_svg(const DotChart& chart);
 
 }  // namespace veldt::io

@@ -130,16 +130,18 @@ void Sweep::plan_rounds() {
         "train for longer, or leave it out");
 }
 
-// One combination at least has to be a recipe; the others are rows that say why they are not.
+// One combination at least has to be a recipe; the others are rows that say why they are not. Of very many
+// only the first are looked at.
 void Sweep::check_some() const {
+  constexpr std::int64_t kLookedAt = 1000;
   std::optional<UsageError> first;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(configurations_, 1000); ++i) try {
+  for (std::int64_t i = 0; i < std::min(configurations_, kLookedAt); ++i) try {
       recipe_of({.configuration = i, .seed = recipe_.seed, .name = {}});
       return;
     } catch (const UsageError& e) {
       if (!first) first = e;
     }
-  if (first) throw UsageError(*first);
+  if (first && configurations_ <= kLookedAt) throw UsageError(*first);
 }
 
 std::vector<std::string> Sweep::keys() const {

@@ -130,6 +130,25 @@ std::string failures_text(const SweepRow& row) {
   return row.done + row.failed > 1 ? fmt::format("{} of {} {}", row.failed, row.done + row.failed, how) : how;
 }
 
+// What is far behind the better half of the rows is beyond the axis, so that those can be told apart.
+void bound_axis(io::DotChart& chart, const std::vector<std::vector<double>>& values, bool larger_is_better) {
+  double low = values[0][0], high = low, least = low, greatest = high;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (const double v : values[i]) {
+      if (2 * i < values.size()) low = std::min(low, v), high = std::max(high, v);
+      least = std::min(least, v), greatest = std::max(greatest, v);
+    }
+  const double room = 3 * (high - low), end = larger_is_better ? low - room : high + room;
+  if (room == 0 || (larger_is_better ? least >= end : greatest <= end)) return;
+  double last = larger_is_better ? low : high;  // that is not beyond
+  for (const std::vector<double>& row : values)
+    for (const double v : row) {
+      if (larger_is_better && v >= end) last = std::min(last, v);
+      if (!larger_is_better && v <= end) last = std::max(last, v);
+    }
+  (larger_is_better ? chart.from : chart.to) = last;
+}
+
 }  // namespace
 
 const char* name_of(Outcome::End end) {
@@ -251,19 +270,22 @@ std::string runs_csv(const Sweep& sweep) {
 
 std::string chart_of(const SweepTable& table, const std::string& title, std::size_t most) {
   io::DotChart chart{.title = title, .x = table.score.name, .rows = {}};
-  bool is_empty = true;
+  std::vector<std::vector<double>> values;  // of rows that have some
   for (std::size_t i = 0; i < std::min(most, table.rows.size()); ++i) {
     const SweepRow& row = table.rows[i];
-    const Spread* score = row.score(table.score.name);
-    is_empty &= score == nullptr || std::none_of(score->values.begin(), score->values.end(),
-                                                 [](double v) { return std::isfinite(v); });
+    std::vector<double> finite;
+    if (const Spread* score = row.score(table.score.name))
+      for (const double v : score->values)
+        if (std::isfinite(v)) finite.push_back(v);
     std::string note = failures_text(row);
     if (row.share < 1)
       note = fmt::format("{:.0f} % trained{}{}", 100 * row.share, note.empty() ? "" : ", ", note);
-    chart.rows.push_back(
-        {settings_text(table, row), score != nullptr ? score->values : std::vector<double>{}, note});
+    chart.rows.push_back({settings_text(table, row), finite, note});
+    if (!finite.empty()) values.push_back(finite);
   }
-  return is_empty ? "" : io::dot_chart_svg(chart);
+  if (values.empty()) return "";
+  bound_axis(chart, values, table.score.larger_is_better);
+  return io::dot_chart_svg(chart);
 }
 
 }  // namespace veldt::recipe
