@@ -181,6 +181,32 @@ TEST_F(SweepVerb, DoesNothingTwiceAndTakesInMore) {
   EXPECT_THAT(halving.err, HasSubstr("'halving' was different"));
 }
 
+TEST_F(SweepVerb, ReplacesNoFileThatNoSweepWrote) {
+  for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"}) {
+    fs::create_directories(dir_ / "s");
+    put_bytes(in("s", name), "precious");
+    const Ran ran = sweep("s", {"--over", "optimizer.lr=0.1,0.01", "--resume"});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(std::string("already holds ") + name));
+    EXPECT_EQ(bytes_of(in("s", name)), "precious");
+    EXPECT_EQ(count_entries(dir_ / "s"), 1U);
+    fs::remove(in("s", name));
+  }
+}
+
+// Without --out a sweep has a folder of its own, and --resume takes the last.
+TEST_F(SweepVerb, NamesItsFolderAfterTheRecipe) {
+  const Words words{"sweep", "r.toml", "--data", ".", "--quiet", "--over", "optimizer.lr=0.1,0.01"};
+  const auto ran = [&](const Words& more) { return run_veldt(words + more, {.directory = dir_.path()}); };
+  EXPECT_EQ(ran({}).exit_code, 0);
+  EXPECT_EQ(ran({"--set", "train.epochs=1"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(dir_ / "runs/r-sweep/sweep.csv"));
+  EXPECT_TRUE(fs::exists(dir_ / "runs/r-sweep-2/sweep.csv"));
+  EXPECT_EQ(ran({"--set", "train.epochs=1", "--resume"}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(dir_ / "runs/r-sweep-3"));
+  EXPECT_EQ(ran({"--resume"}).exit_code, 2);  // the last is another
+}
+
 TEST_F(SweepVerb, HalvesByContinuingRuns) {
   const Words words{"--over", "optimizer.lr=0.2,0.1,0.05,0.02,0.01,0.005,0.002,0.001,0.0005", "--halving",
                     "3"};

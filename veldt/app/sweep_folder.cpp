@@ -92,6 +92,11 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
     throw UsageError(fmt::format("{} already holds a sweep", path_),
                      "its runs would be mixed with those of this one",
                      "continue it with --resume, or name another folder, --out DIR");
+  for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"})
+    if (!io::exists(file) && io::exists(in(name)))
+      throw UsageError(fmt::format("{} already holds {}", path_, name),
+                       "no sweep wrote it (there is no sweep.json beside it), and this one would replace it",
+                       "name another folder, --out DIR, or move it away");
   io::make_directories(path_);
   lock();
   const recipe::SweepOptions& o = sweep.options();

@@ -21,7 +21,8 @@ class SweepFolder {
   // Makes the folder, or takes the one of this sweep if `resume`, and holds its lock; children hold it too,
   // so that it is free when the last of them has ended. `threads` and `device` of a run are part of what a
   // sweep is; the number of threads becomes what it was. Throws UsageError for a folder with another sweep,
-  // or with one that is not to be resumed, and while it is in use; IoError corrupt and unwritable.
+  // with files that no sweep wrote or with a sweep that is not to be resumed, and while it is in use; IoError
+  // corrupt and unwritable.
   SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
               const std::string& device);
   ~SweepFolder();
