@@ -97,7 +97,7 @@ class SweepView {
 
   void update(SweepRuns& runs) {
     const double done = sweep_.work_done() + runs.work_at_hand(), all = sweep_.work();
-    const double fresh = done - work_of_old_, passed = seconds();
+    const double fresh = done - work_of_old_ - runs.work_inherited(), passed = seconds();
     std::string text = fmt::format("{} of {} runs, {} at work", ended_, trials(), runs.running());
     if (best_) text += fmt::format("  best {} {:.4g}", sweep_.score().name, *best_);
     if (fresh > 0 && all > done) text += fmt::format("  ETA {}", clock_time(passed / fresh * (all - done)));

@@ -76,19 +76,22 @@ std::vector<std::string> SweepRuns::command_of(const Trial& trial) const {
   return words;
 }
 
-SweepRuns::Running SweepRuns::begun(Waiting waiting) const {
+SweepRuns::Running SweepRuns::begun(Waiting waiting) {
   const Trial& trial = waiting.trial;
   io::make_directories(folder_.in(trial.name));
   const std::string file = folder_.in_run(trial, "recipe.toml"), text = file_text(trial, waiting.recipe);
   if (!io::exists(file) || io::read_file(file) != text) io::write_file(file, text);
   Child child(command_of(trial), folder_.in_run(trial, "result.json"), folder_.in_run(trial, "log.txt"));
-  const double from = trial.from;
+  const double before =
+      std::max(trial.from, share_done(folder_.in_run(trial, "metrics.csv"), waiting.recipe));
+  if (waiting.kills == 0) inherited_ += before - trial.from;
   return {.trial = std::move(waiting.trial),
           .recipe = std::move(waiting.recipe),
           .child = std::move(child),
           .since = Clock::now(),
           .kills = waiting.kills,
-          .share = from};
+          .share_before = before,
+          .share = before};
 }
 
 // So much has to be free as the largest run so far needs, beside what those at work will still take.
@@ -209,13 +212,18 @@ void SweepRuns::ask_to_stop() {
   for (const Running& run : running_) run.child.ask_to_stop();
 }
 
+// Between two evaluations a run is taken to go on as it did.
 double SweepRuns::work_at_hand() {
   const bool looks = seconds_since(looked_at_) > 1;
   if (looks) looked_at_ = Clock::now();
   double work = 0;
   for (Running& run : running_) {
-    if (looks) run.share = share_done(folder_.in_run(run.trial, "metrics.csv"), run.recipe);
-    work += std::clamp(run.share - run.trial.from, 0.0, run.trial.until - run.trial.from);
+    const double share = looks ? share_done(folder_.in_run(run.trial, "metrics.csv"), run.recipe) : 0;
+    if (share > run.share) run.share = share, run.more_at = Clock::now();
+    const double took = std::chrono::duration<double>(run.more_at - run.since).count();
+    const double rate = took > 0 ? (run.share - run.share_before) / took : 0;
+    const double now = run.share + rate * seconds_since(run.more_at);
+    work += std::clamp(now - run.trial.from, 0.0, run.trial.until - run.trial.from);
   }
   return work;
 }

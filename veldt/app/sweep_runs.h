@@ -45,8 +45,10 @@ class SweepRuns {
   // Asks all to save and stop. From then on none begins, and one that ends has not come to its end.
   void ask_to_stop();
   std::size_t running() const { return running_.size(); }
-  // Trainings, whole ones, that those at work have done.
+  // Trainings, whole ones, that those at work have done, about; and what earlier processes had done of all
+  // that were begun here.
   double work_at_hand();
+  double work_inherited() const { return inherited_; }
   // Whether memory holds back runs that could begin.
   bool lacks_memory() const { return lacks_memory_; }
 
@@ -57,8 +59,10 @@ class SweepRuns {
     recipe::Recipe recipe;
     Child child;
     Clock::time_point since;
-    int kills = 0;     // how often a signal has ended its process
-    double share = 0;  // of the training, when metrics.csv was last looked at
+    int kills = 0;  // how often a signal has ended its process
+    // Of the training: when the process began, and when metrics.csv last had more.
+    double share_before = 0, share = 0;
+    Clock::time_point more_at = since;
     std::int64_t peak = 0;
   };
 
@@ -71,7 +75,7 @@ class SweepRuns {
   void start(std::vector<EndedTrial>& ended);
   bool memory_allows();
   std::vector<std::string> command_of(const recipe::Trial& trial) const;
-  Running begun(Waiting waiting) const;
+  Running begun(Waiting waiting);
   std::optional<EndedTrial> judged(Running& run, const ChildEnd& end);
   recipe::Outcome failure_of(const Running& run, const ChildEnd& end) const;
 
@@ -84,6 +88,7 @@ class SweepRuns {
   bool has_measured_ = false;     // one has ended
   bool stops_ = false, lacks_memory_ = false;
   Clock::time_point looked_at_ = {};
+  double inherited_ = 0;
 };
 
 }  // namespace veldt::app
