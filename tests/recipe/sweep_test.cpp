@@ -9,6 +9,10 @@
 #include <random>
 #include <set>
 
+#include "tests/support/temp_dir.h"
+#include "veldt/optim/adam.h"
+#include "veldt/recipe/data.h"
+#include "veldt/recipe/model.h"
 #include "veldt/recipe/sweep_table.h"
 
 namespace veldt::recipe {
@@ -222,6 +226,35 @@ TEST(Sweep, RefusesWhatCannotBe) {
               HasSubstr("data.validation"));
   EXPECT_THAT(refusal_of({.over = {rates}, .halving = 3}, {"train.epochs=2"}), HasSubstr("2 epochs"));
   EXPECT_EQ(refusal_of({.over = {rates}, .halving = 2}), "nothing");
+}
+
+// The example of docs/tour.md on numbers: an optimizer that no recipe knows by these options.
+TEST(Sweep, TrainsInAProgramsOwnWay) {
+  const test::TempDir dir;
+  std::string table = "x,y\n";
+  for (int i = 0; i < 100; ++i) table += std::to_string(i % 10) + ',' + std::to_string(3 * (i % 10)) + '\n';
+  test::put_bytes(dir / "a.csv", table);
+  Sweep sweep(numbers_recipe({"train.epochs=3", "data.batch=10"}),
+              {.over = {"optimizer.lr=1e-6,1e-2"}, .seeds = 2});
+  run(sweep, [&dir](const Trial& trial, const Recipe& recipe) {
+    const Data data = load_data(recipe, dir / "");
+    nn::Graph net = build_model(recipe, data.facts.model);
+    optim::Adam adam(net.parameters(), {.lr = *recipe.lr, .beta1 = 0.5});
+    data::Loader batches = training_loader(recipe, data),
+                 held_back = measuring_loader(recipe, data, data.validation);
+    train::Trainer trainer(net, adam, trainer_options_of(recipe, data.facts));
+    const train::FitResult fit =
+        trainer.fit(batches, &held_back, {.epochs = recipe.epochs, .out = dir / trial.name});
+    return Outcome{.scores = {{"val_mae", train::score(trainer.evaluate(held_back), "mae")}},
+                   .seconds = fit.run.seconds,
+                   .parameters = net.parameter_count()};
+  });
+  const SweepTable found = table_of(sweep);
+  ASSERT_EQ(found.rows.size(), 2U);
+  EXPECT_EQ(found.rows[0].settings[0], "1e-2");
+  EXPECT_EQ(found.rows[0].done, 2);
+  EXPECT_EQ(found.rows[0].parameters, 25);
+  EXPECT_NE(found.rows[0].score("val_mae")->values[0], found.rows[0].score("val_mae")->values[1]);
 }
 
 }  // namespace
