@@ -49,6 +49,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t pid() const { return pid_; }
   void send(int signal_number) const { ::kill(pid_, signal_number); }
   // Returns once all its threads stand still, or it has ended.
   void stop() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"
@@ -12,6 +13,7 @@
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/recipe.h"
+#include "veldt/recipe/sweep_table.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -94,6 +96,8 @@ void use(const recipe::Recipe& recipe) {
   recipe::check_model(recipe);
   recipe::transforms_of(recipe.prepare);
   recipe::transforms_of(recipe.augment);
+  const std::string text = recipe::in_toml(recipe);
+  require(recipe::in_toml(recipe::parse(text)) == text, "a recipe that is written is read as the same");
 }
 
 void read_recipe(const std::string& bytes) { use(recipe::read(file_of(bytes), {})); }
@@ -136,6 +140,35 @@ std::vector<std::string> set_words() {
   return words;
 }
 
+// What --over says, each ending in a zero byte; all combinations, or five at random, and halved.
+void read_overs(const std::string& bytes) {
+  static const recipe::Recipe base = recipe::parse(
+      "[data]\nkind = \"mnist\"\nvalidation = 0.1\n[values]\nw = 3\n[model]\nlayers = [\"Flatten\", "
+      "\"Linear(w)\", "
+      "\"Linear(outputs)\"]\n[train]\nepochs = 9\n");
+  const bool odd = bytes.size() % 2 == 1;
+  recipe::Sweep sweep(base,
+                      {.over = split(bytes), .seeds = 2, .random = odd ? 5 : 0, .halving = odd ? 3 : 0});
+  std::set<std::string> names;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(sweep.configurations(), 20); ++i)
+    names.insert(sweep.name_of_run(i, 0));
+  require(std::ssize(names) == std::min<std::int64_t>(sweep.configurations(), 20),
+          "each run has a name of its own");
+  if (sweep.runs() > 100) return;
+  recipe::run(sweep, [](const recipe::Trial& trial, const recipe::Recipe&) {
+    return recipe::Outcome{.scores = {{"val_accuracy", trial.until}}};
+  });
+  require(sweep.over() && !recipe::csv_of(recipe::table_of(sweep)).empty(), "a sweep comes to an end");
+}
+
+std::vector<std::string> over_seeds() {
+  const std::string zero(1, '\0');
+  return {
+      "optimizer.lr=1e-3,1e-2" + zero + "w=8,16" + zero,
+      "optimizer.lr=log(1e-4, 1e-1)" + zero + "w=whole(3, 9)" + zero,
+      "optimizer.schedule=cosine(0.1),\"constant\"" + zero + "data.augment=[],[\"horizontal_flip\"]" + zero};
+}
+
 }  // namespace
 
 std::vector<Target> command_targets() {
@@ -143,7 +176,8 @@ std::vector<Target> command_targets() {
           {"toml", read_toml, settings_seeds, settings_words},
           {"settings", read_settings, settings_seeds, settings_words},
           {"recipe", read_recipe, recipe_seeds, recipe_words},
-          {"set", read_sets, set_seeds, set_words}};
+          {"set", read_sets, set_seeds, set_words},
+          {"over", read_overs, over_seeds, set_words}};
 }
 
 }  // namespace veldt::fuzz

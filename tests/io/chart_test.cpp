@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "veldt/core/error.h"
+#include "veldt/io/dot_chart.h"
 
 namespace veldt::io {
 namespace {
@@ -46,6 +47,42 @@ TEST(Chart, PowersOfTenLeaveOutWhatIsNotAboveZero) {
 TEST(Chart, RefusesWhatCannotBeDrawn) {
   EXPECT_THROW(chart_svg({}), ConfigError);
   EXPECT_THROW(chart_svg({.lines = {{"", {1, 2}, {1}}}}), ConfigError);
+}
+
+TEST(DotChart, HasADotForEachValueAndTheMean) {
+  const std::string svg = dot_chart_svg(
+      {.title = "a & b", .x = "accuracy", .rows = {{"one", {1, 3}, "note"}, {"two", {2}}, {"none", {}}}});
+  const auto count_of = [&](const std::string& word) {
+    int count = 0;
+    for (std::size_t at = svg.find(word); at != std::string::npos; at = svg.find(word, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(count_of("r='3'"), 3);
+  EXPECT_EQ(count_of("r='4'"), 2);
+  EXPECT_EQ(count_of("stroke-width='1.5'"), 1);  // one has a deviation
+  for (const char* text : {"a &amp; b", ">accuracy<", ">one<", ">none<", ">note<"})
+    EXPECT_THAT(svg, HasSubstr(text));
+}
+
+TEST(DotChart, WhatIsBeyondTheAxisIsAnArrowWithItsNumber) {
+  const DotChart chart{.rows = {{"good", {0.98, 0.99}}, {"bad", {0.1, 0.12}}, {"half", {0.99, 0.93}}},
+                       .from = 0.95};
+  const std::string svg = dot_chart_svg(chart);
+  EXPECT_THAT(svg, HasSubstr(">0.11<"));
+  EXPECT_THAT(svg, HasSubstr("text-anchor='start'"));
+  EXPECT_THAT(svg, Not(HasSubstr(">0.1<")));  // no tick there
+  EXPECT_THAT(dot_chart_svg({.rows = {{"", {1}}, {"", {7}}}, .to = 2}), HasSubstr(">7<"));
+  EXPECT_THROW(dot_chart_svg({.rows = {{"", {1}}}, .from = 2}), ConfigError);
+}
+
+TEST(DotChart, TakesAnyNumbersAndNames) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(dot_chart_svg({}), ConfigError);
+  EXPECT_THROW(dot_chart_svg({.rows = {{"x", {inf, -inf}}}}), ConfigError);
+  const std::string svg =
+      dot_chart_svg({.rows = {{std::string(500, 'x'), {inf, 5}}, {"\xc3\xa4\x01<", {5}}}});
+  for (const char* bad : {"inf", "nan", "\x01", "<<"}) EXPECT_THAT(svg, Not(HasSubstr(bad)));
+  EXPECT_THAT(svg, HasSubstr("xx..<"));
 }
 
 }  // namespace

@@ -96,6 +96,10 @@ run() {
     *'config show fit'*) ;;
     *'veldt fit '*--time*) command=${command/--time 60s/--time 1s} command=${command/--time 15/--time 1} ;;
     *'veldt fit '*) command+=' --steps 3' ;;
+    *'veldt sweep '*)
+      command=${command/--random 20/--random 2} command=${command/--seeds 3/--seeds 1}
+      command+=' --data data --set train.epochs=8 --set data.batch=20 --set train.evaluate_every=6'
+      ;;
     *'--find-rate'*) command+=' --data data' ;;
     *'veldt train '*mnist*) command+=' --data data --set train.epochs=1 --set data.batch=10' ;;
     *'veldt train '*unet* | *'veldt train '*resnet*) command+=' --data data --set train.steps=4 --set values.width=4' ;;

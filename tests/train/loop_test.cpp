@@ -80,6 +80,23 @@ TEST(Trainer, ContinuesThroughManyStops) {
   EXPECT_EQ(result.steps, 60);
 }
 
+TEST(Trainer, PausesAfterAStepAndGoesOnWithTheSameBits) {
+  SmallTask whole;
+  run(whole, small_run(40));
+  const TempDir dir;
+  for (const std::int64_t step : {13, 13, 20, 5}) {  // one that is behind it takes no step
+    SmallTask task;
+    RunOptions options = resumed(small_run(40, dir.path()));
+    options.pause = step;
+    const RunResult result = run(task, options);
+    EXPECT_EQ(result.stop, Stop::asked);
+    EXPECT_EQ(result.steps, step == 5 ? 20 : step);
+  }
+  SmallTask rest;
+  EXPECT_EQ(run(rest, resumed(small_run(40, dir.path()))).stop, Stop::steps_done);
+  EXPECT_EQ(rest.numbers(), whole.numbers());
+}
+
 TEST(Trainer, LeavesAFinishedRunAsItIs) {
   const TempDir dir;
   SmallTask first, second;

@@ -40,17 +40,17 @@ int number_of(const std::string& folder, const std::string& name) {
 
 // Numbers may be missing, and a run of a small number may have been resumed after the others. A recipe NAME-N
 // beside this one has that folder for itself.
-std::optional<std::string> newest_run(const fs::path& recipe, const std::string& name) {
+std::optional<std::string> newest_run(const fs::path& recipe, const std::string& name, const char* mark) {
   std::optional<std::string> newest;
   std::pair<fs::file_time_type, int> last;
   std::error_code error;
   for (fs::directory_iterator at("runs", error), end; !error && at != end; at.increment(error)) {
-    const std::string folder = at->path().filename().string(), checkpoints = at->path() / "checkpoints";
+    const std::string folder = at->path().filename().string(), marked = at->path() / mark;
     const int number = number_of(folder, name);
-    if (number == 0 || !io::is_directory(checkpoints)) continue;
+    if (number == 0 || !io::exists(marked)) continue;
     if (number > 1 && io::exists(recipe.parent_path() / (folder + ".toml"))) continue;
     std::error_code none;
-    const std::pair saved(fs::last_write_time(checkpoints, none), number);
+    const std::pair saved(fs::last_write_time(marked, none), number);
     if (none || (newest && saved <= last)) continue;
     newest = "runs/" + folder;
     last = saved;
@@ -60,14 +60,14 @@ std::optional<std::string> newest_run(const fs::path& recipe, const std::string&
 
 }  // namespace
 
-std::string folder_named_after(const std::string& recipe, bool again) {
+std::string folder_named_after(const std::string& recipe, bool again, const FolderKind& kind) {
   const fs::path file = fs::path(recipe).filename();
-  const std::string name = file.stem().string(), first = "runs/" + name;
-  if (const std::string fault = fault_of(name); !fault.empty())
+  const std::string stem = file.stem().string(), name = stem + kind.suffix, first = "runs/" + name;
+  if (const std::string fault = fault_of(stem); !fault.empty())
     throw UsageError(fmt::format("no folder of a run can be named after '{}'", file.string()), fault,
                      "name the folder, --out DIR, or rename the recipe");
-  std::string folder = again ? newest_run(recipe, name).value_or(first) : first;
-  for (int n = 2; !again && io::is_directory(folder + "/checkpoints"); ++n)
+  std::string folder = again ? newest_run(recipe, name, kind.mark).value_or(first) : first;
+  for (int n = 2; !again && io::exists(folder + '/' + kind.mark); ++n)
     folder = fmt::format("{}-{}", first, n);
   if (std::error_code none; fs::is_symlink(folder, none))
     throw UsageError(fmt::format("cannot write the run into {}", folder), "it is a symbolic link",

@@ -1,5 +1,6 @@
 // veldt train: a recipe and its data in, a trained network and its measures out.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -41,6 +42,7 @@ struct TrainFlags {
   std::int64_t keep = 3;
   double every = 30;
   std::int64_t top = 0;
+  double until = 1;
   bool resume = false, find_rate = false, overfit = false;
 };
 
@@ -72,6 +74,11 @@ struct Training {
     return std::min(recipe.steps, of_epochs);
   }
 
+  std::int64_t steps_between_evaluations() const {
+    return recipe.evaluate_every > 0 ? recipe.evaluate_every
+                                     : (train.batches() + recipe.accumulate - 1) / recipe.accumulate;
+  }
+
   recipe::Recipe recipe;
   recipe::Data data;
   nn::Graph model;
@@ -86,18 +93,26 @@ struct Training {
 const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers",
                                           "train.epochs", "train.steps", "train.time"};
 
+// The step at which a run ends that is to take this share of its steps: that of an evaluation.
+std::int64_t step_of(double share, const Training& training) {
+  const std::int64_t steps = training.steps(), every = training.steps_between_evaluations();
+  if (steps == 0)
+    throw UsageError("--until is for runs that end after a number of steps", "the recipe gives a time alone",
+                     "set train.epochs or train.steps");
+  const auto least = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(steps) - 1e-6));
+  return std::min(steps, (std::max<std::int64_t>(least, 1) + every - 1) / every * every);
+}
+
 train::FitOptions fit_options(const TrainFlags& flags, const Training& training) {
   const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
   o.epochs = recipe.epochs;
   o.steps = recipe.steps;
   o.seconds = recipe.seconds;
+  if (flags.until < 1) o.pause = step_of(flags.until, training);
   o.schedule = recipe::schedule_of(recipe, training.optimizer->lr(), training.steps());
   o.evaluate_every = recipe.evaluate_every;
-  // A text is watched by its loss, in nats.
-  o.watch = !recipe.watch.empty() || !training.validation ? recipe.watch
-            : recipe.kind == "text"                       ? "loss"
-                                                          : "";
+  o.watch = training.validation ? recipe::watched_of(recipe).name : recipe.watch;
   o.patience = recipe.patience;
   o.out = flags.out;
   o.resume = flags.resume;
@@ -144,27 +159,77 @@ void add_scores(train::Scores& into, const std::string& of, const train::Scores&
   for (const auto& [name, value] : scores) into.push_back({of + "_" + name, value});
 }
 
+// As metrics.csv has it, with its nine digits: a run that was complete before it was resumed has no other.
+// None if that file cannot be read.
+std::optional<double> last_train_loss(const TrainFlags& flags, const train::FitResult& result) {
+  const io::Source source{"train_loss", "", false};
+  if (!result.evaluations.empty()) {
+    const double loss = result.evaluations.back().train_loss;
+    return std::isfinite(loss) ? io::number_from(source, fmt::format("{:.9g}", loss), {}) : loss;
+  }
+  try {
+    return io::number_from(
+        source, io::read_csv(in_run(flags, "metrics.csv"), {"step"}, {"train_loss"}).texts.at(0).back(), {});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // Measures the trained network on data that it has not learned from. Forecasts are measured elsewhere, in the
 // units of their series.
-train::Scores final_scores(Training& training, const train::FitResult& result) {
+train::Scores final_scores(const TrainFlags& flags, Training& training, const train::FitResult& result) {
   train::Scores scores;
-  if (!result.evaluations.empty()) scores.push_back({"train_loss", result.evaluations.back().train_loss});
+  if (const std::optional<double> loss = last_train_loss(flags, result))
+    scores.push_back({"train_loss", *loss});
   if (training.validation) add_scores(scores, "val", training.trainer->evaluate(*training.validation));
   if (training.test && training.recipe.kind != "series")
     add_scores(scores, "test", training.trainer->evaluate(*training.test));
   return scores;
 }
 
+// The most memory that this process has had.
+std::int64_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+nlohmann::ordered_json run_in_json(const std::string& output, const char* stopped_by,
+                                   const Training& training, const train::FitResult& result) {
+  nlohmann::ordered_json out = {{"output", output},
+                                {"parameters", training.model.parameter_count()},
+                                {"steps", result.run.steps},
+                                {"seconds", result.run.seconds},
+                                {"stopped_by", stopped_by},
+                                {"waiting", result.waiting},
+                                {"memory_bytes", peak_bytes()}};
+  if (result.best) out["best_step"] = result.best->step;
+  return out;
+}
+
+// A run that ended where --until asked: there is a checkpoint, and the best score so far.
+void report_part(const TrainFlags& flags, Context& context, const Training& training,
+                 const train::FitResult& result) {
+  const std::string watched = recipe::watched_of(training.recipe).name;
+  if (context.json) {
+    nlohmann::ordered_json out = run_in_json(flags.out, "until", training, result);
+    out["until"] = flags.until;
+    if (result.best) out["val_" + watched] = train::score(result.best->scores, watched);
+    context.out.json(out);
+    return;
+  }
+  context.out.text(
+      fmt::format("{}: {} of {} steps\n", on_one_line(flags.out), result.run.steps, training.steps()));
+  if (result.best)
+    context.out.text(
+        fmt::format("{:<16} {:.5g}\n", "val_" + watched, train::score(result.best->scores, watched)));
+}
+
 void report_training(const TrainFlags& flags, Context& context, const Training& training,
                      const train::FitResult& result, const train::Scores& scores) {
   if (context.json) {
-    nlohmann::ordered_json out = {{"output", in_run(flags, "model.safetensors")},
-                                  {"parameters", training.model.parameter_count()},
-                                  {"steps", result.run.steps},
-                                  {"seconds", result.run.seconds},
-                                  {"stopped_by", text_of_stop(result.run.stop)},
-                                  {"waiting", result.waiting}};
-    if (result.best) out["best_step"] = result.best->step;
+    nlohmann::ordered_json out =
+        run_in_json(in_run(flags, "model.safetensors"), text_of_stop(result.run.stop), training, result);
     for (const auto& [name, value] : scores) out[name] = value;
     context.out.json(out);
     return;
@@ -227,7 +292,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   // This comes first: later work may fail, and is cheap compared with the training.
   save({});
   if (stop()) return;
-  train::Scores scores = final_scores(training, result);
+  train::Scores scores = final_scores(flags, training, result);
   const std::string title = fs::path(flags.config).stem().string();
   try {
     draw_curves(flags, title);
@@ -294,6 +359,10 @@ int train_recipe(TrainFlags flags, Context& context) {
       recipe::save(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
+    if (!signal.requested()) {
+      report_part(flags, context, training, result);
+      return kOk;
+    }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
                              command_to_resume(context, "train", "--out", flags.out)));
@@ -327,6 +396,9 @@ Run add_train(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_switch(verb, "--resume", flags->resume,
              "continue the run in --out, or the last in runs/; begin one if there is none")
+      .command_line_only();
+  add_number(verb, "--until", flags->until, {.most = 1, .above = 0},
+             "the share of its steps after which the run stops, at an evaluation, to be resumed later")
       .command_line_only();
   add_duration(verb, "--every", flags->every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");

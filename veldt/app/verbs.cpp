@@ -26,6 +26,7 @@ const Program& program() {
           {"resize", "bring a picture to another size by a classical filter", add_resize},
           {"compare", "measure how two pictures differ", add_compare},
           {"train", "train a network as a recipe says", add_train},
+          {"sweep", "train a recipe with several values, and compare", add_sweep},
           {"eval", "measure a trained network", add_eval},
           {"predict", "let a trained network classify, write or predict", add_predict},
           {"import", "bring in a network's tensors from PyTorch and others", add_import},

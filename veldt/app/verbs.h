@@ -14,6 +14,7 @@ Run add_render(VerbOptions& verb, Context& context);
 Run add_resize(VerbOptions& verb, Context& context);
 Run add_compare(VerbOptions& verb, Context& context);
 Run add_train(VerbOptions& verb, Context& context);
+Run add_sweep(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_import(VerbOptions& verb, Context& context);

@@ -266,12 +266,12 @@ void take_entry(Recipe& recipe, const io::ConfigEntry& entry, const std::string&
 }
 
 // "train.epochs=3": as in a file, except that a text needs no quotes and a list of one needs no brackets.
-void take_set(Recipe& recipe, const std::string& set) {
+void take_set(Recipe& recipe, const std::string& set, const std::string& flag) {
   const auto equals = set.find('=');
-  const std::string where = fmt::format("--set {}", set.substr(0, equals));
+  const std::string where = fmt::format("{} {}", flag, set.substr(0, equals));
   if (equals == std::string::npos)
-    throw UsageError(fmt::format("--set cannot be '{}'", set), "it sets nothing",
-                     "write it as in --set train.epochs=3");
+    throw UsageError(fmt::format("{} cannot be '{}'", flag, set), "it sets nothing",
+                     fmt::format("write it as in {} train.epochs=3", flag));
   try {
     static_cast<void>(io::dump_json(nlohmann::json(set)));
   } catch (const nlohmann::json::exception&) {
@@ -332,7 +332,7 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
                      fmt::format("it has {}", fmt::join(tables, ", ")),
                      nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean [{}]?", nearest));
   }
-  for (const std::string& set : sets) take_set(recipe, set);
+  for (const std::string& set : sets) take_set(recipe, set, "--set");
   return recipe;
 }
 
@@ -381,6 +381,23 @@ std::vector<std::string> key_names() {
   std::vector<std::string> names;
   for (const RecipeKey& key : recipe_keys()) names.emplace_back(key.name);
   return names;
+}
+
+std::optional<io::TomlType> type_of_key(const std::string& name) {
+  const RecipeKey* key = find_recipe_key(name);
+  return key != nullptr ? std::optional(key->type) : std::nullopt;
+}
+
+Recipe changed(const Recipe& recipe, const std::vector<std::string>& sets, const std::string& flag) {
+  Recipe other = recipe;
+  for (const std::string& set : sets) take_set(other, set, flag);
+  check_recipe(other, "the recipe");
+  return other;
+}
+
+void check_set(const std::string& set, const std::string& flag) {
+  Recipe any;
+  take_set(any, set, flag);
 }
 
 Recipe read(const std::string& path, const std::vector<std::string>& sets) {

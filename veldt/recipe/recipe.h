@@ -1,5 +1,6 @@
 // A recipe: what a network is, what it learns from and how, as `veldt train` reads it from a TOML file.
-// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/commands.cpp
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/recipe/written_recipe_test.cpp,
+// tests/fuzz/commands.cpp
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/io/config_file.h"
 #include "veldt/io/text_values.h"
 
 namespace veldt::recipe {
@@ -86,6 +88,8 @@ struct Recipe {
 // The possible values of data.kind, and all keys; those of any name as "block.NAME.layers".
 const std::vector<std::string>& data_kinds();
 std::vector<std::string> key_names();
+// What a key's value is written as in TOML: a text, a number .. Nothing for a key that does not exist.
+std::optional<io::TomlType> type_of_key(const std::string& name);
 
 // The file's recipe, with its values overridden by `sets` ("train.epochs=3"). Throws ConfigFileError and
 // UsageError naming file and line for invalid TOML, an unknown key or an invalid value; IoError missing.
@@ -94,6 +98,12 @@ Recipe read(const std::string& path, const std::vector<std::string>& sets = {});
 Recipe parse(const std::string& toml, const std::vector<std::string>& sets = {});
 // The same of a text that need not have more than layers, below [model].
 Recipe parse_model(const std::string& toml);
+// The recipe with other values, as if they had been among `sets` above. Errors say that `flag` gave them.
+Recipe changed(const Recipe& recipe, const std::vector<std::string>& sets, const std::string& flag = "--set");
+// Throws as above if the key of "train.epochs=3" does not exist or cannot have this value in any recipe.
+void check_set(const std::string& set, const std::string& flag = "--set");
+// The text of a file that gives the same recipe. Comments are gone.
+std::string in_toml(const Recipe& recipe);
 // Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.
 Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
                  const std::string& where);

@@ -281,6 +281,19 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& fact
   return o;
 }
 
+Watched watched_of(const Recipe& recipe) {
+  Watched watched{recipe.watch.empty() && recipe.kind == "text" ? "loss" : recipe.watch};
+  // A series is measured in other ways.
+  if (recipe.kind == "series") return {"loss"};
+  for (const train::MetricMaker& make : metrics_of(recipe, nullptr)) {
+    const auto metric = make();
+    if (watched.name.empty()) watched.name = metric->name();
+    if (watched.name == metric->name()) watched.larger_is_better = metric->larger_is_better();
+  }
+  if (watched.name.empty()) watched.name = "loss";
+  return watched;
+}
+
 data::Loader training_loader(const Recipe& recipe, const Data& data) {
   data::LoaderOptions o;
   o.batch = std::min(recipe.batch, data.train->size());

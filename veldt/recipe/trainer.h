@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/recipe.h"
@@ -21,6 +22,13 @@ std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std:
 // A table's errors are in the units of its target, although the target is learned as a standard score. Throws
 // UsageError naming the line for a loss or a metric that does not exist or does not fit the data.
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& facts);
+
+// The score of the validation set that tells which weights, and which of several runs, are best.
+struct Watched {
+  std::string name;  // "accuracy"
+  bool larger_is_better = false;
+};
+Watched watched_of(const Recipe& recipe);
 
 data::Loader training_loader(const Recipe& recipe, const Data& data);
 // For measuring: in order, without random draws.

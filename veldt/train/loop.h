@@ -77,6 +77,8 @@ class Task {
 struct RunOptions {
   std::int64_t steps = 0;  // 0: until `seconds` have passed
   double seconds = 0;      // 0: until `steps` are done
+  // Above 0: the run stops after this step as if an event had asked for it, to be resumed later.
+  std::int64_t pause = 0;
   // The learning rate at a position: the step, or, in a run only limited by time, the share of the time that
   // has passed, times kTimePositions.
   std::function<double(std::int64_t position)> rate;

@@ -36,8 +36,9 @@ class Run {
     if (events_.on_start) events_.on_start(at_.step);
     std::optional<Stop> stop = over();
     if (!stop && at_.step > 0 && task_.was_reached()) stop = Stop::goal_met;
+    if (!stop && pauses()) stop = Stop::asked;
     while (!stop) {
-      const bool asked = stepper_.take();
+      const bool asked = stepper_.take() || pauses();
       stop = over();
       if (!stop && task_.reached(at_.step)) stop = Stop::goal_met;
       if (!stop && asked) stop = Stop::asked;
@@ -52,6 +53,8 @@ class Run {
 
  private:
   bool by_time() const { return options_.steps <= 0; }
+
+  bool pauses() const { return options_.pause > 0 && at_.step >= options_.pause; }
 
   std::optional<Stop> over() const {
     if (!by_time() && at_.step >= options_.steps) return Stop::steps_done;

@@ -96,7 +96,8 @@ bool Stepper::on_device() {
 std::int64_t Stepper::count_ahead(std::int64_t step) const {
   if (seconds_a_step_ == 0) return 1;  // the first ones show how long a step takes
   const auto most = static_cast<std::int64_t>(std::min(options_.look_every / seconds_a_step_, 1e6));
-  const std::int64_t left = by_time(options_) ? most : options_.steps - step;
+  std::int64_t left = by_time(options_) ? most : options_.steps - step;
+  if (options_.pause > step) left = std::min(left, options_.pause - step);
   return std::min({std::max<std::int64_t>(1, most), left, task_.runs_ahead(step)});
 }
 

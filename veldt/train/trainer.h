@@ -53,6 +53,8 @@ struct FitOptions {
   // The run ends at the first of these limits that is above 0.
   std::int64_t epochs = 0, steps = 0;
   double seconds = 0;
+  // Above 0: the fit stops after this step as if it had been asked to, and a later one may resume it.
+  std::int64_t pause = 0;
   // The rate of each step; without one the optimizer's stays.
   std::optional<optim::Schedule> schedule = {};
   // The same of players, by their names.

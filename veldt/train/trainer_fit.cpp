@@ -336,6 +336,7 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
   for (const optim::Schedule& schedule : task.schedules())
     check_schedule(schedule, run_options.steps, events);
   run_options.seconds = options.seconds;
+  run_options.pause = options.pause;
   run_options.rate = task.schedules().front();
   if (!options.out.empty()) run_options.checkpoint_dir = (fs::path(options.out) / "checkpoints").string();
   run_options.checkpoint_every = options.checkpoint_every;

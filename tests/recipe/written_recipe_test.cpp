@@ -1,0 +1,78 @@
+// A recipe that is written as TOML is read as the same, whatever its texts hold; and one with other values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "veldt/recipe/recipe.h"
+#include "veldt/recipe/trained.h"
+
+namespace veldt::recipe {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSmall =
+    "[data]\nkind = \"table\"\npath = \"a.csv\"\ntarget = \"y\"\n"
+    "[values]\nwidth = 8\nact = \"LeakyReLU(0.2)\"\n"
+    "[model]\nlayers = [\"Linear(width)\", \"act\", \"Linear(outputs)\"]\n"
+    "[optimizer]\nlr = 1e-3\n[train]\nsteps = 3\n";
+
+TEST(WrittenRecipe, OfEveryRecipeOfTheHouseIsReadAsTheSame) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(VELDT_SOURCE "/recipes")) {
+    if (entry.path().extension() != ".toml") continue;
+    const Recipe recipe = read(entry.path().string());
+    const Recipe again = parse(in_toml(recipe));
+    EXPECT_EQ(in_json(again), in_json(recipe)) << entry.path();
+    EXPECT_EQ(in_toml(again), in_toml(recipe)) << entry.path();
+    ++count;
+  }
+  EXPECT_GT(count, 8);
+}
+
+TEST(WrittenRecipe, KeepsTextsOfAnyLettersAndNamesWithDots) {
+  const Recipe recipe =
+      parse(kSmall,
+            {"data.target=a \"b\" \\ c\n\t\x7f \xc3\xa4", "optimizer.groups.layer4.1=0.5", "train.steps=10k",
+             "data.validation=5e-2", "data.classes=no", "values.width=007", "data.inputs=[]"});
+  const Recipe again = parse(in_toml(recipe));
+  EXPECT_EQ(again.target, "a \"b\" \\ c\n\t\x7f \xc3\xa4");
+  EXPECT_EQ(again.groups.at("layer4.1"), 0.5);
+  EXPECT_EQ(again.steps, 10000);
+  EXPECT_EQ(again.validation, 0.05);
+  EXPECT_EQ(again.values.at("width"), "007");
+  EXPECT_EQ(again.values.at("act"), "LeakyReLU(0.2)");
+  EXPECT_TRUE(again.inputs.given() && again.inputs.texts.empty());
+  EXPECT_EQ(in_toml(again), in_toml(recipe));
+}
+
+TEST(WrittenRecipe, WithOtherValuesIsCheckedAsAWhole) {
+  const Recipe recipe = parse(kSmall);
+  const Recipe other = changed(recipe, {"optimizer.lr=0.5", "values.width=16"}, "--over");
+  EXPECT_EQ(other.lr, 0.5);
+  EXPECT_EQ(other.values.at("width"), "16");
+  EXPECT_EQ(recipe.values.at("width"), "8");
+  try {
+    changed(recipe, {"data.kind=text"}, "--over");
+    FAIL() << "a text has no target";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("the recipe: 'data.target' is not for data of the kind 'text'"));
+  }
+  check_set("data.kind=text");
+  try {
+    check_set("optimizer.lrr=1", "--over");
+    FAIL() << "there is no such key";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("--over optimizer.lrr: there is nothing called 'optimizer.lrr'"));
+    EXPECT_THAT(e.what(), HasSubstr("did you mean 'optimizer.lr'?"));
+  }
+  EXPECT_EQ(type_of_key("optimizer.lr"), io::TomlType::number);
+  EXPECT_EQ(type_of_key("block.a.layers"), io::TomlType::list);
+  EXPECT_FALSE(type_of_key("optimizer.lrr"));
+}
+
+}  // namespace
+}  // namespace veldt::recipe
