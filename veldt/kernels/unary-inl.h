@@ -3,9 +3,10 @@
 // differentiated again, so the branch that is not chosen must be finite too. A formula with constants stores
 // them as doubles, in the order of core/backend.h's Scalars. A `wide` formula loses digits in floats (an
 // argument is rounded before its sine is taken), so the CPU computes it for floats in doubles and rounds
-// once. `slope_of_result`: slope(x, y) is slope(y, y), so the graph does not keep x. `whole` is for integers, if there is one. To add one: write it here, add it to UnaryOps, and give it
-// its public function in ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h.
-// Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
+// once. `slope_of_result`: slope(x, y) is slope(y, y), so the graph does not keep x. `whole` is for integers,
+// if there is one. To add one: write it here, add it to UnaryOps, and give it its public function in
+// ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h. Tests:
+// tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL

@@ -132,51 +132,56 @@ Grads batch_norm_gradients_by_ops(const Tensor& x, const Tensor& weight, const T
 
 BatchNormed batch_norm(const Tensor& given, const Tensor& given_weight, const Tensor& given_bias,
                        double eps) {
-  const std::int64_t channels = given.size(1), run = given.numel() / (given.size(0) * channels);
-  const Tensor x = contiguous(reshape(given, {given.size(0), channels, run}));
+  const Shape lines = {given.size(0), given.size(1), given.numel() / (given.size(0) * given.size(1))};
+  const Tensor x = contiguous(given);
   const DType wide = wide_dtype(x);
   const auto list = [&](const Tensor& t) { return t.defined() ? contiguous(to(t, wide)) : t; };
   const Tensor weight = list(given_weight), bias = list(given_bias);
-  const Tensor y = empty(x.shape(), x), moments = empty({2, channels}, wide, x.device());
-  kernels(x).batch_norm(eps, x.view(), OptionalView(weight), OptionalView(bias), moments.view(), y.view());
+  const Tensor y = empty(x.shape(), x), moments = empty({2, x.size(1)}, wide, x.device());
+  const auto flat = [lines](const Tensor& t) { return reshape(t.detach(), lines).view(); };
+  kernels(x).batch_norm(eps, flat(x), OptionalView(weight), OptionalView(bias), moments.view(), flat(y));
   const Tensor out = record("batch_norm", y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
     if (grad_enabled()) {
-      Grads found = batch_norm_gradients_by_ops(to(x, wide), weight, bias, eps, to(g, wide));
-      found[0] = to(found[0], x.dtype());
+      Grads found = batch_norm_gradients_by_ops(to(reshape(x, lines), wide), weight, bias, eps,
+                                                to(reshape(g, lines), wide));
+      found[0] = to(reshape(found[0], x.shape()), x.dtype());
       return found;
     }
     const auto wanted = [&](const Tensor& t) {
       return t.defined() && needs_grad(t) ? empty(t.shape(), t) : Tensor();
     };
-    const Tensor dx = empty(x.shape(), x), dweight = wanted(weight), dbias = wanted(bias);
-    kernels(x).batch_norm_slope(eps, x.view(), OptionalView(weight), moments.view(), contiguous(g).view(),
-                                dx.view(), OptionalView(dweight), OptionalView(dbias));
+    const Tensor by = contiguous(g), dx = empty(x.shape(), x), dweight = wanted(weight), dbias = wanted(bias);
+    kernels(x).batch_norm_slope(eps, flat(x), OptionalView(weight), moments.view(), flat(by), flat(dx),
+                                OptionalView(dweight), OptionalView(dbias));
     return {dx, dweight, dbias};
   });
-  return {reshape(out, given.shape()), select(moments, 0, 0), select(moments, 0, 1)};
+  return {out, select(moments, 0, 0), select(moments, 0, 1)};
 }
 
-Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
+Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& given, const Tensor& weight,
                       const Tensor& bias, double eps) {
   const Tensor scale = rsqrt(variance + eps);
-  Tensor y;
+  // Only the weight's gradient reads x.
+  const bool reads_x = weight.defined() && weight.requires_grad();
+  Tensor y, factor;
   {
     const NoGrad off;
-    const Tensor factor = times(scale, weight), shift = -(mean * factor);
-    y = multiply_add(x, factor, bias.defined() ? bias + shift : shift);
+    factor = times(scale, weight);
+    const Tensor shift = -(mean * factor);
+    y = multiply_add(given, factor, bias.defined() ? bias + shift : shift);
   }
-  return record("standardise_by", y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+  const auto gradient = [=, x = reads_x ? given : without_values(given)](const Tensor& g) -> Grads {
     const DType wide = scale.dtype();
-    const auto by = [&](const Tensor& t, const Tensor& shift, const Tensor& factor, DType dtype) {
-      return grad_enabled() ? to((to(t, wide) - shift) * to(factor, wide), dtype)
-                            : subtract_multiply_to(dtype, t, shift, factor);
+    const auto by = [&](const Tensor& t, const Tensor& shift, const Tensor& by_factor, DType dtype) {
+      return grad_enabled() ? to((to(t, wide) - shift) * to(by_factor, wide), dtype)
+                            : subtract_multiply_to(dtype, t, shift, by_factor);
     };
-    const Tensor zero = zeros({}, wide, x.device());
-    return {needs_grad(x) ? by(g, zero, times(scale, weight), x.dtype()) : Tensor(),
-            weight.defined() && needs_grad(weight) ? sum_to(by(x, mean, g, wide), weight.shape()) * scale
-                                                   : Tensor(),
+    const Tensor zero = zeros({}, wide, g.device());
+    return {needs_grad(x) ? by(g, zero, reads_x ? times(scale, weight) : factor, x.dtype()) : Tensor(),
+            reads_x && needs_grad(weight) ? sum_to(by(x, mean, g, wide), weight.shape()) * scale : Tensor(),
             bias.defined() && needs_grad(bias) ? to(sum_to(g, bias.shape()), wide) : Tensor()};
-  });
+  };
+  return record("standardise_by", y, {given, weight, bias}, gradient, reads_x);
 }
 
 Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& given_weight,

@@ -56,17 +56,17 @@ class BackwardFn {
 //     const Tensor y = x.detach() * 2;  // or a kernel's work
 //     return record("twice", y, {x}, [](const Tensor& g) -> Grads { return {g * 2}; });
 //   }
-// `saves_values`: backward reads the inputs' values, so the graph keeps them, and changing them in place before it is
-// an Error. For inputs that cannot have a gradient (an index, a condition) this is always assumed. An undefined input is an
-// option that was not given.
+// `saves_values`: backward reads the inputs' values, so the graph keeps them, and changing them in place
+// before it is an Error. For inputs that cannot have a gradient (an index, a condition) this is always
+// assumed. An undefined input is an option that was not given.
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values = true);
 
-// A tensor that stands for t in the graph, with its shape, and not its memory: for a backward function that needs no
-// values of it. t itself if it is a leaf.
+// A tensor that stands for t in the graph, with its shape, and not its memory: for a backward function that
+// needs no values of it. t itself if it is a leaf.
 Tensor without_values(const Tensor& t);
 
-// The result of an op, for its backward function: another tensor over the same memory, because the op's node cannot hold
-// what holds the node. values() throws Error if they were changed in place after the op ran.
+// The result of an op, for its backward function: another tensor over the same memory, because the op's node
+// cannot hold what holds the node. values() throws Error if they were changed in place after the op ran.
 class SavedResult {
  public:
   explicit SavedResult(const Tensor& y);
