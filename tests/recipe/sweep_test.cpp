@@ -36,7 +36,7 @@ Outcome score_by_rate(const Trial& trial, const Recipe& recipe) {
           .seconds = 2};
 }
 
-std::string refusal_of(const SweepOptions& options, const std::vector<std::string>& sets = {}) {
+std::string refusal_of_sweep(const SweepOptions& options, const std::vector<std::string>& sets = {}) {
   try {
     Sweep sweep(numbers_recipe(sets), options);
   } catch (const UsageError& e) {
@@ -205,7 +205,7 @@ TEST(Sweep, CombinationsThatAreNoRecipeAreRowsUnlessAllAre) {
   const SweepTable table = table_of(sweep);
   EXPECT_EQ(table.rows[0].settings[0], "sgd");
   EXPECT_THAT(table.rows[3].reason, HasSubstr("refused: optimizer.momentum is not for adam"));
-  EXPECT_THAT(refusal_of({.over = {"optimizer.kind=adam,lion", "optimizer.momentum=0.5,0.9"}}),
+  EXPECT_THAT(refusal_of_sweep({.over = {"optimizer.kind=adam,lion", "optimizer.momentum=0.5,0.9"}}),
               HasSubstr("optimizer.momentum is not for adam"));
 }
 
@@ -221,11 +221,12 @@ TEST(Sweep, RefusesWhatCannotBe) {
       {{.over = {rates}, .halving = 1}, "--halving cannot be 1"},
       {{.over = {rates}, .halving = 5}, "there are 4 combinations"},
   };
-  for (const auto& [options, words] : cases) EXPECT_THAT(refusal_of(options), HasSubstr(words)) << words;
-  EXPECT_THAT(refusal_of({.over = {rates}, .halving = 2}, {"data.validation=0"}),
+  for (const auto& [options, words] : cases)
+    EXPECT_THAT(refusal_of_sweep(options), HasSubstr(words)) << words;
+  EXPECT_THAT(refusal_of_sweep({.over = {rates}, .halving = 2}, {"data.validation=0"}),
               HasSubstr("data.validation"));
-  EXPECT_THAT(refusal_of({.over = {rates}, .halving = 3}, {"train.epochs=2"}), HasSubstr("2 epochs"));
-  EXPECT_EQ(refusal_of({.over = {rates}, .halving = 2}), "nothing");
+  EXPECT_THAT(refusal_of_sweep({.over = {rates}, .halving = 3}, {"train.epochs=2"}), HasSubstr("2 epochs"));
+  EXPECT_EQ(refusal_of_sweep({.over = {rates}, .halving = 2}), "nothing");
 }
 
 // The example of docs/tour.md on numbers: an optimizer that no recipe knows by these options.

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kSmall =
+const std::string kWritten =
     "[data]\nkind = \"table\"\npath = \"a.csv\"\ntarget = \"y\"\n"
     "[values]\nwidth = 8\nact = \"LeakyReLU(0.2)\"\n"
     "[model]\nlayers = [\"Linear(width)\", \"act\", \"Linear(outputs)\"]\n"
@@ -35,12 +35,12 @@ TEST(WrittenRecipe, OfEveryRecipeOfTheHouseIsReadAsTheSame) {
 
 TEST(WrittenRecipe, KeepsTextsOfAnyLettersAndNamesWithDots) {
   const Recipe recipe =
-      parse(kSmall,
+      parse(kWritten,
             {"data.target=a \"b\" \\ c\n\t\x7f \xc3\xa4", "optimizer.groups.layer4.1=0.5", "train.steps=10k",
              "data.validation=5e-2", "data.classes=no", "values.width=007", "data.inputs=[]"});
   const Recipe again = parse(in_toml(recipe));
   EXPECT_EQ(again.target, "a \"b\" \\ c\n\t\x7f \xc3\xa4");
-  EXPECT_EQ(again.groups.at("layer4.1"), 0.5);
+  EXPECT_EQ(again.groups.at("layer4.1").rate, 0.5);
   EXPECT_EQ(again.steps, 10000);
   EXPECT_EQ(again.validation, 0.05);
   EXPECT_EQ(again.values.at("width"), "007");
@@ -50,7 +50,7 @@ TEST(WrittenRecipe, KeepsTextsOfAnyLettersAndNamesWithDots) {
 }
 
 TEST(WrittenRecipe, WithOtherValuesIsCheckedAsAWhole) {
-  const Recipe recipe = parse(kSmall);
+  const Recipe recipe = parse(kWritten);
   const Recipe other = changed(recipe, {"optimizer.lr=0.5", "values.width=16"}, "--over");
   EXPECT_EQ(other.lr, 0.5);
   EXPECT_EQ(other.values.at("width"), "16");

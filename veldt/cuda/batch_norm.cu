@@ -49,10 +49,11 @@ __device__ inline double block_sum(double own, double* shared) {
   return sum;
 }
 
+// Four blocks: left to itself, ptxas spills doubles for a fifth.
 // partials [chunks, 2, channels]: of the distances from the channel's first number and of their squares; or,
 // for a gradient g, of g and of g times the distance from the mean.
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     sums_kernel(Channels l, const T* x, const T* g, const F* means, double* partials) {
   GPU_SHARED(double, shared, kWarps);
   for (std::int64_t item = blockIdx.x; item < l.count * l.chunks; item += gridDim.x) {
@@ -83,7 +84,7 @@ __device__ inline double joined(const Channels& l, const double* partials, int w
 }
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     moments_kernel(Channels l, const T* x, const double* partials, F* moments) {
   for (std::int64_t c = first_element(); c < l.count; c += element_step()) {
     const scalar::ChannelMoments found(static_cast<double>(scalar::load(x[c * l.run.divisor])),
@@ -100,7 +101,7 @@ __device__ inline double scale_of(const F* moments, const Channels& l, std::int6
 }
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     apply_kernel(Channels l, double eps, const T* x, const F* weight, const F* bias, const F* moments, T* y) {
   for (std::int64_t i = first_element(); i < l.count * l.each; i += element_step()) {
     const std::int64_t c = l.channel(i);
@@ -116,7 +117,7 @@ template <class F> struct Slopes {
 };
 
 template <class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     slopes_kernel(Channels l, double eps, const F* weight, const F* moments, const double* partials,
                   Slopes<F> to) {
   for (std::int64_t c = first_element(); c < l.count; c += element_step()) {
@@ -133,7 +134,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     slope_kernel(Channels l, const T* x, const T* g, const F* moments, Slopes<F> by, T* dx) {
   for (std::int64_t i = first_element(); i < l.count * l.each; i += element_step()) {
     const std::int64_t c = l.channel(i);
