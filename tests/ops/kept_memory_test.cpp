@@ -10,6 +10,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
@@ -37,7 +38,19 @@ TEST(KeptMemory, IsThatOfResultsWhereTheirSlopesAreOfThem) {
   EXPECT_EQ(kept_by([](const Tensor& x) { return sigmoid(x + x); }), 1);
   EXPECT_EQ(kept_by([](const Tensor& x) { return tanh(x + x); }), 1);
   EXPECT_EQ(kept_by([](const Tensor& x) { return relu(relu(x) + (x - 3)); }), 2);
-  EXPECT_EQ(kept_by([](const Tensor& x) { return log(x + 1); }), 2);  // reads both
+  EXPECT_EQ(kept_by([](const Tensor& x) { return sqrt(x + 3) + expm1(x - 1); }), 3);
+  EXPECT_EQ(kept_by([](const Tensor& x) { return cat({x + 1, x + 2}); }), 2);
+  EXPECT_EQ(kept_by([](const Tensor& x) { return lerp(x + 1, x + 2, 0.5); }), 1);
+}
+
+// Their gradients read what ops have made.
+TEST(KeptMemory, RemaindersOfResultsHaveGradients) {
+  const Tensor a = full({2}, 7.5).set_requires_grad(), b = full({2}, 2).set_requires_grad();
+  const Grads by = grad(sum(remainder(a * 1.0, b * 1.0)), {a, b}),
+              by_c = grad(sum(fmod(a * -1.0, b * 1.0)), {a, b});
+  EXPECT_EQ(by[0].values<float>()[0], 1);
+  EXPECT_EQ(by[1].values<float>()[0], -3);
+  EXPECT_EQ(by_c[1].values<float>()[0], 3);
 }
 
 TEST(KeptMemory, SecondGradientsAreAsBefore) {
@@ -59,6 +72,10 @@ TEST(KeptMemory, AResultThatIsChangedInPlaceIsNoticed) {
   const Tensor y = relu(x);
   y.detach() += 1;
   EXPECT_THAT(test::error_of([&] { sum(y).backward(); }), testing::HasSubstr("the result of relu any more"));
+  const Tensor z = log(x);
+  z.detach() += 1;
+  sum(z).backward();  // 1 / x
+  EXPECT_EQ(x.grad().values<float>()[0], 1);
 }
 
 }  // namespace

@@ -230,9 +230,11 @@ class Pieces {
     parallel_for(down() * across(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t piece = begin; piece < end; ++piece) {
         const std::int64_t row = piece / across(), c = piece % across() * wide_;
-        const Channels s{std::min(wide_, channels_ - c), run_};
+        const std::int64_t count = std::min(wide_, channels_ - c);
+        const std::int64_t part = std::min(run_, kPiece);
         for (std::int64_t i = row * high_; i < std::min(n_, (row + 1) * high_); ++i)
-          each(row, c, s, (i * channels_ + c) * run_);
+          for (std::int64_t at = 0; at < run_; at += part)
+            each(row, c, Channels{count, std::min(part, run_ - at)}, (i * channels_ + c) * run_ + at);
       }
     });
   }

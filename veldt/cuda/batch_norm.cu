@@ -13,6 +13,8 @@ namespace veldt::cuda {
 namespace {
 
 constexpr unsigned kWarp = 32, kWarps = kThreads / kWarp;
+// Blocks of a multiprocessor: left to itself, ptxas spills doubles for a fifth.
+constexpr unsigned kBlocks = 4;
 
 // A view [n, channels, run]; the numbers of a channel are summed in `chunks` pieces.
 struct Channels {
@@ -49,11 +51,10 @@ __device__ inline double block_sum(double own, double* shared) {
   return sum;
 }
 
-// Four blocks: left to itself, ptxas spills doubles for a fifth.
 // partials [chunks, 2, channels]: of the distances from the channel's first number and of their squares; or,
 // for a gradient g, of g and of g times the distance from the mean.
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     sums_kernel(Channels l, const T* x, const T* g, const F* means, double* partials) {
   GPU_SHARED(double, shared, kWarps);
   for (std::int64_t item = blockIdx.x; item < l.count * l.chunks; item += gridDim.x) {
@@ -83,31 +84,33 @@ __device__ inline double joined(const Channels& l, const double* partials, int w
   return sum;
 }
 
+template <class F>
+__device__ inline double scale_of(const F* moments, const Channels& l, std::int64_t c, double eps) {
+  return 1 / ::sqrt(static_cast<double>(moments[l.count + c]) + eps);
+}
+
+// factors: what distances from the mean are multiplied by.
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads, 4)
-    moments_kernel(Channels l, const T* x, const double* partials, F* moments) {
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    moments_kernel(Channels l, double eps, const T* x, const F* weight, const double* partials, F* moments,
+                   F* factors) {
   for (std::int64_t c = first_element(); c < l.count; c += element_step()) {
     const scalar::ChannelMoments found(static_cast<double>(scalar::load(x[c * l.run.divisor])),
                                        joined(l, partials, 0, c), joined(l, partials, 1, c),
                                        static_cast<double>(l.each));
     moments[c] = static_cast<F>(found.mean);
     moments[l.count + c] = static_cast<F>(found.variance);
+    const double scale = scale_of(moments, l, c, eps);
+    factors[c] = static_cast<F>(weight ? static_cast<double>(weight[c]) * scale : scale);
   }
 }
 
-template <class F>
-__device__ inline double scale_of(const F* moments, const Channels& l, std::int64_t c, double eps) {
-  return 1 / ::sqrt(static_cast<double>(moments[l.count + c]) + eps);
-}
-
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads, 4)
-    apply_kernel(Channels l, double eps, const T* x, const F* weight, const F* bias, const F* moments, T* y) {
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    apply_kernel(Channels l, const T* x, const F* moments, const F* factors, const F* bias, T* y) {
   for (std::int64_t i = first_element(); i < l.count * l.each; i += element_step()) {
     const std::int64_t c = l.channel(i);
-    const double scale = scale_of(moments, l, c, eps);
-    const F factor = static_cast<F>(weight ? static_cast<double>(weight[c]) * scale : scale);
-    const F v = (scalar::load(x[i]) - moments[c]) * factor;
+    const F v = (scalar::load(x[i]) - moments[c]) * factors[c];
     y[i] = scalar::store<T>(bias ? v + bias[c] : v);
   }
 }
@@ -117,7 +120,7 @@ template <class F> struct Slopes {
 };
 
 template <class F>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     slopes_kernel(Channels l, double eps, const F* weight, const F* moments, const double* partials,
                   Slopes<F> to) {
   for (std::int64_t c = first_element(); c < l.count; c += element_step()) {
@@ -134,7 +137,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 }
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     slope_kernel(Channels l, const T* x, const T* g, const F* moments, Slopes<F> by, T* dx) {
   for (std::int64_t i = first_element(); i < l.count * l.each; i += element_step()) {
     const std::int64_t c = l.channel(i);
@@ -158,12 +161,14 @@ template <class T, class F = T>
 void run(double eps, const View& x, const View* weight, const View* bias, const View& moments,
          const View& y) {
   const Channels l(x);
-  const Scratch partials(bytes_of_sums(l));
-  find_sums<T, F>(l, x, nullptr, nullptr, partials);
-  launch(moments_kernel<T, F>, blocks_for(l.count), kThreads, 0, l, x.as<const T>(),
-         partials.as<const double>(), moments.as<F>());
-  launch(apply_kernel<T, F>, blocks_for(l.numbers()), kThreads, 0, l, eps, x.as<const T>(),
-         data_or_null<const F>(weight), data_or_null<const F>(bias), moments.as<const F>(), y.as<T>());
+  const std::size_t sums = bytes_of_sums(l);
+  const Scratch held(sums + static_cast<std::size_t>(l.count) * sizeof(F));
+  F* const factors = held.as<F>(sums);
+  find_sums<T, F>(l, x, nullptr, nullptr, held);
+  launch(moments_kernel<T, F>, blocks_for(l.count), kThreads, 0, l, eps, x.as<const T>(),
+         data_or_null<const F>(weight), held.as<const double>(), moments.as<F>(), factors);
+  launch(apply_kernel<T, F>, blocks_for(l.numbers()), kThreads, 0, l, x.as<const T>(), moments.as<const F>(),
+         factors, data_or_null<const F>(bias), y.as<T>());
 }
 
 template <class T, class F = T>

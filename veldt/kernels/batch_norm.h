@@ -4,8 +4,9 @@
 
 namespace veldt::scalar {
 
-// Of the numbers of a channel. Doubles hold the squares of floats exactly, so one pass is enough; the
-// distances are from one of the numbers, so that a mean far from 0 costs no digits.
+// Of the numbers of a channel, from one pass: sums, in doubles, of their distances from the first one, and of
+// the squares. So a mean far from 0 costs no digits. Where the first one is an outlier of all `count`, the
+// variance is good to count times 2^-53 of itself.
 struct ChannelMoments {
   double mean, variance;
   constexpr ChannelMoments(double origin, double distances, double squares, double count)

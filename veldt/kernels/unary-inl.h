@@ -5,8 +5,8 @@
 // argument is rounded before its sine is taken), so the CPU computes it for floats in doubles and rounds
 // once. `slope_of_result`: slope(x, y) is slope(y, y), so the graph does not keep x. `whole` is for integers,
 // if there is one. To add one: write it here, add it to UnaryOps, and give it its public function in
-// ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h. Tests:
-// tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
+// ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h.
+// Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
@@ -66,6 +66,7 @@ struct Log {
 
 struct Sqrt {
   static constexpr const char* name = "sqrt";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return sqrt(x); }
   template <class F> VELDT_FN F slope(F, F y) const { return F(0.5) / y; }
 };
@@ -153,6 +154,7 @@ struct Rsqrt {
 
 struct Expm1 {
   static constexpr const char* name = "expm1";
+  static constexpr bool slope_of_result = true;
   template <class F> VELDT_FN F forward(F x) const { return expm1(x); }
   template <class F> VELDT_FN F slope(F, F y) const { return y + F(1); }
 };

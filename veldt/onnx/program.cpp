@@ -43,6 +43,8 @@ void Program::find_last_uses() {
     for (const auto& [name, body] : steps_[i].bodies)
       for (const auto& [inner, slot] : body->captured_)
         last[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+    for (const int slot : steps_[i].outputs)  // until a later step reads it
+      if (slot >= 0) last[static_cast<std::size_t>(slot)] = static_cast<int>(i);
     steps_[i].done.clear();
   }
   for (const int slot : output_slots_) last[static_cast<std::size_t>(slot)] = -1;

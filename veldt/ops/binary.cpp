@@ -226,7 +226,7 @@ Tensor floor_divide(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("floor_divide", left, right);
   return arithmetic<scalar::FloorDivide>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
+      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         const Tensor flat = g * constant_like(g, 0);
         return {gradient_for(a, [&] { return flat; }), gradient_for(b, [&] { return flat; })};
       },
@@ -237,7 +237,7 @@ Tensor remainder(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("remainder", left, right);
   return arithmetic<scalar::Remainder>(
       a, b,
-      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * floor_divide(a, b); })};
       },
       true);
@@ -247,7 +247,7 @@ Tensor fmod(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted_numbers("fmod", left, right);
   return arithmetic<scalar::Fmod>(
       a, b,
-      [a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * trunc(a / b); })};
       },
       true);
@@ -337,7 +337,7 @@ Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view());
   return record(
       "where", out, {condition, a, b},
-      [condition, a = a, b = b](const Tensor& g) -> Grads {
+      [condition, a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
         Grads grads = chosen(condition, a, b, g);
         return {Tensor(), grads[0], grads[1]};
       },

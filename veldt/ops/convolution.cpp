@@ -1,6 +1,7 @@
 // Convolutions and their transposes as calls of one entry; their gradients are calls of it too.
 #include "veldt/ops/convolution.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 

@@ -61,7 +61,7 @@ struct UnaryBackward {
       const auto result = [&] { return unary(op, wide, scalars.a, scalars.b); };
       return {to(times_slope(to(g, DType::f32), wide, {result}), x.dtype())};
     }
-    const Tensor& y = kept.values();
+    const Tensor& y = reads_x ? kept.unchecked() : kept.values();
     const auto result = [&] { return record(formula_at(op).name, y.detach(), {x}, *this, reads_x); };
     if (grad_enabled()) return {times_slope(g, x, {result})};
     const Tensor out = empty_along(x.shape(), x.dtype(), {&x});

@@ -49,7 +49,7 @@ Tensor scatter(const Tensor& x, int dim, const Tensor& given, const Tensor& sour
   kernels(x).scatter(source.view(), d, index.view(), out.view());
   return record(
       "scatter", out, {x, index, source},
-      [d, index, x, source](const Tensor& g) -> Grads {
+      [d, index, x = without_values(x), source = without_values(source)](const Tensor& g) -> Grads {
         return {needs_grad(x) ? scatter(g, d, index, zeros(index.shape(), g.dtype(), g.device())) : Tensor(),
                 Tensor(), needs_grad(source) ? gather_within(g, d, index) : Tensor()};
       },

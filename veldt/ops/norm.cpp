@@ -2,7 +2,6 @@
 #include "veldt/ops/norm.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"

@@ -342,12 +342,14 @@ Tensor cat(const std::vector<Tensor>& given, int dim) {
     kernels(out).copy(p.view(), out.alias(p.shape(), out.strides(), at * out.strides()[d]).view());
     at += p.size(d);
   }
+  TensorList inputs(parts.begin(), parts.end()), places;
+  for (const Tensor& p : parts) places.push_back(without_values(p));
   return record(
-      "cat", out, TensorList(parts.begin(), parts.end()),
-      [parts, d](const Tensor& g) -> Grads {
+      "cat", out, std::move(inputs),
+      [places, d](const Tensor& g) -> Grads {
         Grads grads;
         std::int64_t begin = 0;
-        for (const Tensor& p : parts) {
+        for (const Tensor& p : places) {
           grads.push_back(needs_grad(p) ? slice(g, d, begin, begin + p.size(d)) : Tensor());
           begin += p.size(d);
         }

@@ -49,10 +49,13 @@ Tensor lerp(const Tensor& given_a, const Tensor& given_b, double weight) {
               dtype = is_float(promoted) ? promoted : DType::f32;
   const Tensor a = to(given_a, dtype), b = to(given_b, dtype),
                by = constant(weight, is_half(dtype) ? DType::f32 : dtype, a.device());
-  return record("lerp", combined<scalar::Lerp>(a, b, by, dtype), {a, b}, [=](const Tensor& g) -> Grads {
-    return {cast_gradient_for(a, [&] { return g * (1 - weight); }),
-            cast_gradient_for(b, [&] { return g * weight; })};
-  });
+  return record(
+      "lerp", combined<scalar::Lerp>(a, b, by, dtype), {a, b},
+      [weight, a = without_values(a), b = without_values(b)](const Tensor& g) -> Grads {
+        return {cast_gradient_for(a, [&] { return g * (1 - weight); }),
+                cast_gradient_for(b, [&] { return g * weight; })};
+      },
+      false);
 }
 
 Tensor multiply_add_to(DType dtype, const Tensor& x, const Tensor& scale, const Tensor& shift) {

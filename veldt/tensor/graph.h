@@ -71,6 +71,8 @@ class SavedResult {
  public:
   explicit SavedResult(const Tensor& y);
   const Tensor& values() const;
+  // For a function that may do without them.
+  const Tensor& unchecked() const { return values_; }
 
  private:
   Tensor values_;
