@@ -265,8 +265,7 @@ Run add_sweep(VerbOptions& verb, Context& context) {
       .required();
   add_texts(verb, "--over", "KEY=A,B,..", flags->over,
             "values of a key, as in --over optimizer.lr=1e-3,3e-3; with --random also log(1e-4, 1e-1), "
-            "uniform(0, 1), "
-            "whole(8, 64)")
+            "uniform(0, 1), whole(8, 64)")
       .required()
       .command_line_only();
   add_count(verb, "--seeds", flags->seeds, {.least = 1, .most = 1'000'000},
@@ -295,8 +294,7 @@ Run add_sweep(VerbOptions& verb, Context& context) {
       "  veldt sweep recipes/mnist.toml --data data --over optimizer.lr=1e-3,4e-3,1e-2 --seeds 3\n"
       "  veldt sweep recipes/mnist.toml --data data --over 'optimizer.lr=log(1e-4, 1e-1)' --random 20\n"
       "  veldt sweep recipes/mnist.toml --data data --set data.validation=0.1 --over "
-      "optimizer.lr=1e-3,4e-3,1e-2 "
-      "--halving 3\n");
+      "optimizer.lr=1e-3,4e-3,1e-2 --halving 3\n");
   return [flags, &context] { return sweep_recipe(*flags, context); };
 }
 
