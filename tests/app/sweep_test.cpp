@@ -250,6 +250,20 @@ TEST_F(SweepVerb, ATrainingInPartsHasTheBitsOfAWholeOne) {
   EXPECT_THAT(timed.err, HasSubstr("set train.epochs or train.steps"));
 }
 
+// A run whose metrics.csv was lost but for its names is complete nevertheless.
+TEST_F(SweepVerb, ATrainingWithoutItsMetricsHasNoLossToTell) {
+  const Words words{"train", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "t", "--json"};
+  const Ran whole = run_veldt(words);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_TRUE(json::parse(whole.out).contains("train_loss"));
+  const std::string metrics = bytes_of(in("t", "metrics.csv"));
+  put_bytes(in("t", "metrics.csv"), metrics.substr(0, metrics.find('\n') + 1));
+  const Ran again = run_veldt(words + Words{"--resume"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_FALSE(json::parse(again.out).contains("train_loss"));
+  EXPECT_TRUE(json::parse(again.out).contains("val_mae"));
+}
+
 TEST_F(SweepVerb, CtrlCSavesAllAndSaysHowToGoOn) {
   const Words words{"--over", "optimizer.lr=0.1,0.01,0.05", "--set", "train.epochs=100000"};
   Process process(command("s", words), log_);
