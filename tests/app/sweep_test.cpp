@@ -18,6 +18,7 @@
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/app/child.h"
 #include "veldt/app/sweep_runs.h"
 
 namespace veldt::test {
@@ -181,6 +182,20 @@ TEST_F(SweepVerb, DoesNothingTwiceAndTakesInMore) {
   EXPECT_THAT(halving.err, HasSubstr("'halving' was different"));
 }
 
+// Their runs' folders would have the same names.
+TEST_F(SweepVerb, OtherKeysOfTheSameShortNamesAreAnotherSweep) {
+  std::string recipe = kCurveRecipe;
+  recipe.insert(recipe.find("width = 8"), "batch = 3\n");
+  put_bytes(dir_ / "r.toml", recipe);
+  ASSERT_EQ(sweep("s", {"--over", "values.batch=10,20"}).exit_code, 0);
+  const std::string before = bytes_of(in("s", "sweep.csv"));
+  const Ran other = sweep("s", {"--over", "data.batch=10,20", "--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("holds a sweep over other keys"));
+  EXPECT_THAT(other.err, HasSubstr("this one is over data.batch"));
+  EXPECT_EQ(bytes_of(in("s", "sweep.csv")), before);
+}
+
 TEST_F(SweepVerb, ReplacesNoFileThatNoSweepWrote) {
   for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"}) {
     fs::create_directories(dir_ / "s");
@@ -286,6 +301,39 @@ TEST_F(SweepVerb, OnlyOneSweepAtATimeHasAFolder) {
   const Ran second = sweep("s", words + Words{"--resume"});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use"));
+}
+
+// Both had found the folder empty.
+TEST_F(SweepVerb, OfTwoThatBeginTogetherOneIsRefused) {
+  const Words words{"--over", "optimizer.lr=0.1,0.01"};
+  ASSERT_EQ(sweep("first", words).exit_code, 0);
+  fs::create_directories(dir_ / "s");
+  const int lock = ::open(in("s", ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  Process second(command("s", words), log_);
+  const std::string process = "/proc/" + std::to_string(second.pid());
+  EXPECT_TRUE(comes_true([&] {
+    std::error_code gone;  // until the command is there, the process has this one's files
+    if (fs::read_symlink(process + "/exe", gone) != fs::canonical(veldt_binary())) return false;
+    for (const auto& file : fs::directory_iterator(process + "/fd", gone))
+      if (fs::read_symlink(file, gone).filename() == ".lock") return true;
+    return false;
+  })) << second.err();
+  put_bytes(in("s", "sweep.json"), bytes_of(in("first", "sweep.json")));
+  ::close(lock);
+  EXPECT_EQ(second.wait(), 2);
+  EXPECT_THAT(second.err(), HasSubstr("already holds a sweep"));
+}
+
+TEST(SweepChild, LeavesNoFileOpenIfItCannotBegin) {
+  const TempDir dir;
+  const auto open_files = [] {
+    const fs::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  EXPECT_THROW(app::Child({"info"}, dir / "out", dir / "missing/err"), IoError);
+  EXPECT_EQ(open_files(), before);
 }
 
 // Two gigabytes are free, and each needs one.
