@@ -222,6 +222,18 @@ TEST_F(SweepVerb, NamesItsFolderAfterTheRecipe) {
   EXPECT_EQ(ran({"--resume"}).exit_code, 2);  // the last is another
 }
 
+TEST_F(SweepVerb, GoesOnWithTheThreadsThatEachHadAndNoMoreInAll) {
+  const auto ran = [&](const std::string& rates, const Words& more) {
+    return run_veldt(Words{"sweep", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "s", "--threads",
+                           "6", "--over", "optimizer.lr=" + rates} +
+                     more);
+  };
+  EXPECT_THAT(ran("0.1,0.01", {}).err, HasSubstr("2 at a time with 3 threads each"));
+  EXPECT_THAT(ran("0.1,0.01,0.02,0.05", {"--resume"}).err, HasSubstr("2 at a time with 3 threads each"));
+  EXPECT_THAT(ran("0.1,0.01,0.02,0.05", {"--resume", "--jobs", "4"}).err,
+              HasSubstr("4 at a time with 3 threads each"));
+}
+
 TEST_F(SweepVerb, HalvesByContinuingRuns) {
   const Words words{"--over", "optimizer.lr=0.2,0.1,0.05,0.02,0.01,0.005,0.002,0.001,0.0005", "--halving",
                     "3"};
@@ -368,6 +380,7 @@ TEST_F(SweepVerb, RefusesWhatMakesNoSense) {
   expect_refused({"--over", "data.batch" + thousand, "--over", "width" + thousand, "--seeds", "3", "--over",
                   "optimizer.warmup" + thousand},
                  2, {"the sweep has 3000000000 runs", "at most"});
+  expect_refused(rates + Words{"--device", "cuda:999"}, 5, {"cuda"});
   // Nothing that a run could be of: the first ends it all.
   const Ran missing = run_veldt({"sweep", dir_ / "r.toml", "--data", dir_ / "nowhere", "--out", dir_ / "m",
                                  "--over", "optimizer.lr=0.1,0.2,0.3,0.4,0.5,0.6,0.7"});
