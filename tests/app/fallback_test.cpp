@@ -72,6 +72,19 @@ TEST_F(FallbackFlag, StopsWithoutItAndNamesWhatIsLacking) {
   EXPECT_TRUE(has_three_lines(wrong.err)) << wrong.err;
 }
 
+TEST_F(FallbackFlag, IsForTheRunsOfASweepToo) {
+  put_bytes(dir_ / "t.csv", "x,y\n1,2\n2,4\n3,6\n4,8\n5,10\n6,12\n7,14\n8,16\n");
+  put_bytes(dir_ / "r.toml",
+            "[data]\nkind = \"table\"\npath = \"t.csv\"\ntarget = \"y\"\nvalidation = 0.25\nbatch = 2\n"
+            "[model]\nlayers = [\"Linear(4)\", \"Tanh\", \"Linear(outputs)\"]\n[train]\nepochs = 1\n");
+  const Words sweep = {"sweep",     "r.toml", "--data", ".", "--over",   "optimizer.lr=0.1,0.01",
+                       "--out",     "s",      "--jobs", "1", "--device", "cuda",
+                       "--threads", "1"};
+  const Ran ran = run(sweep + Words{"--fallback", "host"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(bytes_of(dir_ / "s/lr=0.1_seed=1/log.txt"), HasSubstr("the cpu did for cuda:0: "));
+}
+
 // Drawing only needs products and sines, which the small backend has.
 TEST_F(FallbackFlag, SaysNothingOfADeviceThatLacksNothingForTheWork) {
   put_bytes(dir_ / "p.png", rings_png());

@@ -18,6 +18,7 @@
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/app/child.h"
 #include "veldt/app/sweep_runs.h"
 
 namespace veldt::test {
@@ -181,6 +182,20 @@ TEST_F(SweepVerb, DoesNothingTwiceAndTakesInMore) {
   EXPECT_THAT(halving.err, HasSubstr("'halving' was different"));
 }
 
+// Their runs' folders would have the same names.
+TEST_F(SweepVerb, OtherKeysOfTheSameShortNamesAreAnotherSweep) {
+  std::string recipe = kCurveRecipe;
+  recipe.insert(recipe.find("width = 8"), "batch = 3\n");
+  put_bytes(dir_ / "r.toml", recipe);
+  ASSERT_EQ(sweep("s", {"--over", "values.batch=10,20"}).exit_code, 0);
+  const std::string before = bytes_of(in("s", "sweep.csv"));
+  const Ran other = sweep("s", {"--over", "data.batch=10,20", "--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("holds a sweep over other keys"));
+  EXPECT_THAT(other.err, HasSubstr("this one is over data.batch"));
+  EXPECT_EQ(bytes_of(in("s", "sweep.csv")), before);
+}
+
 TEST_F(SweepVerb, ReplacesNoFileThatNoSweepWrote) {
   for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"}) {
     fs::create_directories(dir_ / "s");
@@ -205,6 +220,18 @@ TEST_F(SweepVerb, NamesItsFolderAfterTheRecipe) {
   EXPECT_EQ(ran({"--set", "train.epochs=1", "--resume"}).exit_code, 0);
   EXPECT_FALSE(fs::exists(dir_ / "runs/r-sweep-3"));
   EXPECT_EQ(ran({"--resume"}).exit_code, 2);  // the last is another
+}
+
+TEST_F(SweepVerb, GoesOnWithTheThreadsThatEachHadAndNoMoreInAll) {
+  const auto ran = [&](const std::string& rates, const Words& more) {
+    return run_veldt(Words{"sweep", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "s", "--threads",
+                           "6", "--over", "optimizer.lr=" + rates} +
+                     more);
+  };
+  EXPECT_THAT(ran("0.1,0.01", {}).err, HasSubstr("2 at a time with 3 threads each"));
+  EXPECT_THAT(ran("0.1,0.01,0.02,0.05", {"--resume"}).err, HasSubstr("2 at a time with 3 threads each"));
+  EXPECT_THAT(ran("0.1,0.01,0.02,0.05", {"--resume", "--jobs", "4"}).err,
+              HasSubstr("4 at a time with 3 threads each"));
 }
 
 TEST_F(SweepVerb, HalvesByContinuingRuns) {
@@ -250,6 +277,20 @@ TEST_F(SweepVerb, ATrainingInPartsHasTheBitsOfAWholeOne) {
   EXPECT_THAT(timed.err, HasSubstr("set train.epochs or train.steps"));
 }
 
+// A run whose metrics.csv was lost but for its names is complete nevertheless.
+TEST_F(SweepVerb, ATrainingWithoutItsMetricsHasNoLossToTell) {
+  const Words words{"train", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "t", "--json"};
+  const Ran whole = run_veldt(words);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_TRUE(json::parse(whole.out).contains("train_loss"));
+  const std::string metrics = bytes_of(in("t", "metrics.csv"));
+  put_bytes(in("t", "metrics.csv"), metrics.substr(0, metrics.find('\n') + 1));
+  const Ran again = run_veldt(words + Words{"--resume"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_FALSE(json::parse(again.out).contains("train_loss"));
+  EXPECT_TRUE(json::parse(again.out).contains("val_mae"));
+}
+
 TEST_F(SweepVerb, CtrlCSavesAllAndSaysHowToGoOn) {
   const Words words{"--over", "optimizer.lr=0.1,0.01,0.05", "--set", "train.epochs=100000"};
   Process process(command("s", words), log_);
@@ -272,6 +313,39 @@ TEST_F(SweepVerb, OnlyOneSweepAtATimeHasAFolder) {
   const Ran second = sweep("s", words + Words{"--resume"});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use"));
+}
+
+// Both had found the folder empty.
+TEST_F(SweepVerb, OfTwoThatBeginTogetherOneIsRefused) {
+  const Words words{"--over", "optimizer.lr=0.1,0.01"};
+  ASSERT_EQ(sweep("first", words).exit_code, 0);
+  fs::create_directories(dir_ / "s");
+  const int lock = ::open(in("s", ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  Process second(command("s", words), log_);
+  const std::string process = "/proc/" + std::to_string(second.pid());
+  EXPECT_TRUE(comes_true([&] {
+    std::error_code gone;  // until the command is there, the process has this one's files
+    if (fs::read_symlink(process + "/exe", gone) != fs::canonical(veldt_binary())) return false;
+    for (const auto& file : fs::directory_iterator(process + "/fd", gone))
+      if (fs::read_symlink(file, gone).filename() == ".lock") return true;
+    return false;
+  })) << second.err();
+  put_bytes(in("s", "sweep.json"), bytes_of(in("first", "sweep.json")));
+  ::close(lock);
+  EXPECT_EQ(second.wait(), 2);
+  EXPECT_THAT(second.err(), HasSubstr("already holds a sweep"));
+}
+
+TEST(SweepChild, LeavesNoFileOpenIfItCannotBegin) {
+  const TempDir dir;
+  const auto open_files = [] {
+    const fs::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  EXPECT_THROW(app::Child({"info"}, dir / "out", dir / "missing/err"), IoError);
+  EXPECT_EQ(open_files(), before);
 }
 
 // Two gigabytes are free, and each needs one.
@@ -306,6 +380,7 @@ TEST_F(SweepVerb, RefusesWhatMakesNoSense) {
   expect_refused({"--over", "data.batch" + thousand, "--over", "width" + thousand, "--seeds", "3", "--over",
                   "optimizer.warmup" + thousand},
                  2, {"the sweep has 3000000000 runs", "at most"});
+  expect_refused(rates + Words{"--device", "cuda:999"}, 5, {"cuda"});
   // Nothing that a run could be of: the first ends it all.
   const Ran missing = run_veldt({"sweep", dir_ / "r.toml", "--data", dir_ / "nowhere", "--out", dir_ / "m",
                                  "--over", "optimizer.lr=0.1,0.2,0.3,0.4,0.5,0.6,0.7"});

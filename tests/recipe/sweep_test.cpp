@@ -160,6 +160,14 @@ TEST(Sweep, WhatFailsIsARowAndDoesNotGoOn) {
   EXPECT_EQ(table.rows[3].done, 0);
 }
 
+TEST(Sweep, ScoresTooFarApartForADeviationAreStillARow) {
+  Sweep sweep(numbers_recipe(), {.over = {"optimizer.lr=1"}, .seeds = 2});
+  run(sweep, [](const Trial& trial, const Recipe&) {
+    return Outcome{.scores = {{"val_mae", trial.seed == 1 ? 1e200 : 3e200}}};
+  });
+  EXPECT_THAT(text_of(table_of(sweep)), HasSubstr("2e+200 ± inf"));
+}
+
 TEST(Sweep, IsOverWhenAllHaveFailed) {
   Sweep sweep(numbers_recipe(), {.over = {"optimizer.lr=1,2,3,4"}, .halving = 2});
   int trials = 0;

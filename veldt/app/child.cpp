@@ -19,9 +19,9 @@
 namespace veldt::app {
 namespace {
 
-int opened(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_CLOEXEC | O_CREAT, 0666);
-  if (file < 0) io::throw_unwritable(path, "open", errno);
+Descriptor opened(const std::string& path, int flags) {
+  Descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+  if (file.get() < 0) io::throw_unwritable(path, "open", errno);
   return file;
 }
 
@@ -42,9 +42,19 @@ int opened(const std::string& path, int flags) {
 
 }  // namespace
 
+Descriptor::~Descriptor() {
+  if (file_ >= 0) ::close(file_);
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(file_, other.file_);
+  return *this;
+}
+
 Child::Child(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) {
-  const int out_file = opened(out, O_WRONLY | O_TRUNC), err_file = opened(err, O_WRONLY | O_APPEND),
-            in_file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const Descriptor out_file = opened(out, O_WRONLY | O_CREAT | O_TRUNC),
+                   err_file = opened(err, O_WRONLY | O_CREAT | O_APPEND),
+                   in_file = opened("/dev/null", O_RDONLY);
   std::vector<std::string> words{"veldt"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -52,11 +62,9 @@ Child::Child(const std::vector<std::string>& arguments, const std::string& out, 
   pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(pointers.data(), parent, in_file, out_file, err_file);
-  const int error = errno;
-  for (const int file : {out_file, err_file, in_file}) ::close(file);
+  if (pid_ == 0) become(pointers.data(), parent, in_file.get(), out_file.get(), err_file.get());
   if (pid_ < 0)
-    throw OutOfMemory("cannot start a process", std::strerror(error),
+    throw OutOfMemory("cannot start a process", std::strerror(errno),
                       "end other programs, or give fewer --jobs");
 }
 

@@ -12,6 +12,19 @@
 
 namespace veldt::app {
 
+// A file descriptor that is closed at the end; -1: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int file = -1) : file_(file) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  int get() const { return file_; }
+
+ private:
+  int file_;
+};
+
 // How a process ended: by exit(code), or by a signal.
 struct ChildEnd {
   int code = 0, signal_number = 0;

@@ -123,14 +123,11 @@ Run add_info(VerbOptions& verb, Context& context) {
   add_path(
       verb, "FILE", flags->path,
       "a model, any file of tensors (.safetensors, .pt, .npz), an ONNX graph, a checkpoint, a directory of "
-      "checkpoints, the folder of a run, a "
-      "picture, a sound or a "
-      "pixel table")
+      "checkpoints, the folder of a run, a picture, a sound or a pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and the names in a graph, count the numbers that are not finite; "
-             "exits with 9 for "
-             "damage");
+             "exits with 9 for damage");
   add_switch(verb, "--nodes", flags->nodes,
              "list the nodes of an ONNX graph and the types of their results, found by a run on zeros, "
              "unknown sizes being 1");

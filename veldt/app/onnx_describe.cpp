@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,13 +37,14 @@ Json values_json(const std::vector<onnx::ValueInfo>& values) {
 struct Census {
   std::map<std::string, std::int64_t> operators;
   std::set<std::string> missing;
-  std::int64_t nodes = 0, weights = 0, bytes = 0, not_finite = 0;
+  std::int64_t nodes = 0, weights = 0, bytes = 0;
+  std::optional<std::int64_t> not_finite = {};  // none: not looked for, which reads every number
 };
 
 void count(const onnx::Value& constant, Census& census) {
   if (!constant.is_tensor()) return;
   census.weights += constant.tensor().numel();
-  census.not_finite += count_not_finite(constant.tensor());
+  if (census.not_finite) *census.not_finite += count_not_finite(constant.tensor());
   census.bytes += constant.tensor().numel() * static_cast<std::int64_t>(size_of(constant.tensor().dtype()));
 }
 
@@ -102,6 +104,7 @@ Json nodes_json(onnx::Model model) {
 Json describe_onnx(const std::string& path, bool nodes, bool verify) {
   onnx::Model model = onnx::read_model(path);
   Census census;
+  if (verify) census.not_finite = 0;
   count(model.graph, model, census);
   for (const onnx::Function& f : model.functions) count(f.nodes, model, census);
   Json out = {{"kind", "ONNX graph"}, {"path", path}, {"ir_version", model.ir_version}};
@@ -127,7 +130,7 @@ Json describe_onnx(const std::string& path, bool nodes, bool verify) {
   if (!model.metadata.empty()) out["metadata"] = model.metadata;
   if (verify) {
     onnx::prepare(model);  // throws where the graph does not hold together
-    out["not_finite"] = census.not_finite;
+    out["not_finite"] = *census.not_finite;
     out["verified"] = true;
   }
   if (nodes) out["node_list"] = nodes_json(std::move(model));

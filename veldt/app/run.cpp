@@ -1,9 +1,9 @@
 // veldt run: an ONNX graph on arrays and pictures.
-#include <limits>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -16,6 +16,7 @@
 #include "veldt/app/sweep_runs.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/core/cores.h"
@@ -24,6 +25,7 @@
 #include "veldt/io/file.h"
 #include "veldt/recipe/sweep.h"
 #include "veldt/recipe/sweep_table.h"
+#include "veldt/tensor/backends.h"
 
 namespace veldt::app {
 namespace {
@@ -209,6 +211,7 @@ int exit_code_of(const recipe::SweepTable& table) {
 }
 
 int sweep_recipe(SweepFlags flags, Context& context) {
+  choose_device(flags.device);  // one that is missing ends the command here
   recipe::Sweep sweep(
       recipe::read(flags.config, flags.sets),
       {.over = flags.over, .seeds = flags.seeds, .random = flags.random, .halving = flags.halving});
@@ -216,10 +219,13 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   if (flags.out.empty()) flags.out = folder_named_after(flags.config, flags.resume, kSweepFolder);
   if (flags.out.starts_with('-')) flags.out = "./" + flags.out;
   flags.data = data_folder(sweep.recipe(), flags.data, context);
-  const std::int64_t threads = num_threads(), jobs = jobs_of(flags, sweep, threads);
+  const std::int64_t threads = num_threads();
+  std::int64_t jobs = jobs_of(flags, sweep, threads);
   std::int64_t threads_each = std::max<std::int64_t>(1, threads / jobs);
   const StopOnSignal signal;
   const SweepFolder folder(flags.out, sweep, flags.resume, threads_each, flags.device);
+  // A sweep that goes on has the threads for each that it began with.
+  if (!flags.jobs) jobs = std::min(jobs, std::max<std::int64_t>(1, threads / threads_each));
   if (!context.quiet)
     print_note(fmt::format("{} ({}, {} each) into {}, {} at a time with {} each",
                            counted(sweep.runs(), "run"), counted(sweep.configurations(), "combination"),
@@ -227,6 +233,7 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   SweepRuns runs(sweep, folder,
                  {.data = flags.data,
                   .device = flags.device,
+                  .fallback = context.tree->find_verb("sweep")->find_key("fallback")->value,
                   .config = context.config,
                   .jobs = jobs,
                   .threads = threads_each,
@@ -265,8 +272,7 @@ Run add_sweep(VerbOptions& verb, Context& context) {
       .required();
   add_texts(verb, "--over", "KEY=A,B,..", flags->over,
             "values of a key, as in --over optimizer.lr=1e-3,3e-3; with --random also log(1e-4, 1e-1), "
-            "uniform(0, 1), "
-            "whole(8, 64)")
+            "uniform(0, 1), whole(8, 64)")
       .required()
       .command_line_only();
   add_count(verb, "--seeds", flags->seeds, {.least = 1, .most = 1'000'000},
@@ -295,8 +301,7 @@ Run add_sweep(VerbOptions& verb, Context& context) {
       "  veldt sweep recipes/mnist.toml --data data --over optimizer.lr=1e-3,4e-3,1e-2 --seeds 3\n"
       "  veldt sweep recipes/mnist.toml --data data --over 'optimizer.lr=log(1e-4, 1e-1)' --random 20\n"
       "  veldt sweep recipes/mnist.toml --data data --set data.validation=0.1 --over "
-      "optimizer.lr=1e-3,4e-3,1e-2 "
-      "--halving 3\n");
+      "optimizer.lr=1e-3,4e-3,1e-2 --halving 3\n");
   return [flags, &context] { return sweep_recipe(*flags, context); };
 }
 

@@ -88,57 +88,54 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
                          const std::string& device)
     : path_(std::move(path)) {
   const std::string file = in("sweep.json");
-  if (!resume && io::exists(file))
-    throw UsageError(fmt::format("{} already holds a sweep", path_),
-                     "its runs would be mixed with those of this one",
-                     "continue it with --resume, or name another folder, --out DIR");
+  if (!resume) check_new();
   for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"})
     if (!io::exists(file) && io::exists(in(name)))
       throw UsageError(fmt::format("{} already holds {}", path_, name),
                        "no sweep wrote it (there is no sweep.json beside it), and this one would replace it",
                        "name another folder, --out DIR, or move it away");
   io::make_directories(path_);
-  lock();
+  lock_ = locked();
+  if (!resume) check_new();  // another may have begun while this one waited for the lock
   const recipe::SweepOptions& o = sweep.options();
   json now = {{"format", "veldt-sweep"},
               {"version", kSweepVersion},
               {"recipe", io::parse_json<json>(recipe::in_json(sweep.recipe()))},
+              {"keys", sweep.keys()},
               {"over", o.over},
               {"seeds", o.seeds},
               {"random", o.random},
               {"halving", o.halving},
               {"device", device}};
-  try {
-    if (io::exists(file)) check_same(sweep, now, threads);
-  } catch (...) {
-    ::close(lock_);
-    throw;
-  }
+  if (io::exists(file)) check_same(sweep, now, threads);
   now["threads"] = threads;
   io::write_file(file, io::dump_json(now, 2) + '\n');
 }
 
-SweepFolder::~SweepFolder() {
-  if (lock_ >= 0) ::close(lock_);
+void SweepFolder::check_new() const {
+  if (io::exists(in("sweep.json")))
+    throw UsageError(fmt::format("{} already holds a sweep", path_),
+                     "its runs would be mixed with those of this one",
+                     "continue it with --resume, or name another folder, --out DIR");
 }
 
 // Without O_CLOEXEC: children go on to hold it.
-void SweepFolder::lock() {
+Descriptor SweepFolder::locked() const {
   const std::string file = in(".lock");
-  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT, 0666);
-  if (lock_ < 0) io::throw_unwritable(file, "open", errno);
+  Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT, 0666));
+  if (lock.get() < 0) io::throw_unwritable(file, "open", errno);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
-  while (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     if (error == EWOULDBLOCK && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       continue;
     }
-    ::close(std::exchange(lock_, -1));
     if (error != EWOULDBLOCK) io::throw_unwritable(file, "lock", error);
     throw UsageError(fmt::format("the sweep in {} is in use", path_), "another process holds its lock",
                      "wait for it to end, or name another folder, --out DIR");
   }
+  return lock;
 }
 
 void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::int64_t& threads) const {
@@ -149,7 +146,14 @@ void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::i
     throw IoError(IoError::Kind::corrupt, fmt::format("{} is of another version", file),
                   fmt::format("this Veldt reads version {}", kSweepVersion), "use the Veldt that wrote it");
   std::vector<std::string> keys{"recipe", "device"};
-  // Runs are named by their values, so that more of them can join; but rounds depend on all.
+  // Runs are named by the last parts of their keys and by their values, so that more of the same keys can
+  // join.
+  if (before.value("keys", json()) != now.at("keys"))
+    throw UsageError(fmt::format("{} holds a sweep over other keys", path_),
+                     fmt::format("this one is over {}, in this order",
+                                 fmt::join(now.at("keys").get<std::vector<std::string>>(), ", ")),
+                     "give the same keys as before, or another folder, --out DIR");
+  // Rounds depend on all values.
   if (sweep.options().halving > 0 || before.value("halving", json()) != json(0))
     for (const char* key : {"halving", "over", "seeds", "random"}) keys.emplace_back(key);
   for (const std::string& key : keys) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "veldt/app/child.h"
 #include "veldt/recipe/sweep.h"
 
 namespace veldt::app {
@@ -25,9 +26,6 @@ class SweepFolder {
   // corrupt and unwritable.
   SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
               const std::string& device);
-  ~SweepFolder();
-  SweepFolder(const SweepFolder&) = delete;
-  SweepFolder& operator=(const SweepFolder&) = delete;
 
   const std::string& path() const { return path_; }
   std::string in(const std::string& name) const;
@@ -41,11 +39,12 @@ class SweepFolder {
   std::optional<recipe::Outcome> result(const recipe::Trial& trial) const;
 
  private:
-  void lock();
+  void check_new() const;
+  Descriptor locked() const;
   void check_same(const recipe::Sweep& sweep, const nlohmann::json& now, std::int64_t& threads) const;
 
   std::string path_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace veldt::app

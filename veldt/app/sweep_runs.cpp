@@ -72,6 +72,7 @@ std::vector<std::string> SweepRuns::command_of(const Trial& trial) const {
                                  "--device",  options_.device,
                                  "--threads", std::to_string(options_.threads)};
   if (trial.until < 1) words.insert(words.end(), {"--until", fmt::format("{}", trial.until)});
+  if (!options_.fallback.empty()) words.insert(words.end(), {"--fallback", options_.fallback});
   if (!options_.config.empty()) words.insert(words.end(), {"--config", options_.config});
   return words;
 }

@@ -16,7 +16,7 @@
 namespace veldt::app {
 
 struct SweepRunOptions {
-  std::string data, device, config;  // config: --config, or empty
+  std::string data, device, fallback, config;  // --fallback and --config: or empty
   std::int64_t jobs = 1, threads = 1;
   double every = 30;  // seconds between checkpoints
 };

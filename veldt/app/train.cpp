@@ -129,6 +129,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
 void draw_curves(const TrainFlags& flags, const std::string& title) {
   const io::CsvTable table = io::read_csv(in_run(flags, "metrics.csv"), {"step", "train_loss"});
   const std::int64_t rows = table.values.size(0);
+  if (rows == 0) return;  // all but its names was lost
   const auto column = [&](const Tensor& values, std::int64_t c) {
     std::vector<double> all;
     for (std::int64_t i = 0; i < rows; ++i) all.push_back(select(select(values, 0, i), 0, c).item());
@@ -168,8 +169,9 @@ std::optional<double> last_train_loss(const TrainFlags& flags, const train::FitR
     return std::isfinite(loss) ? io::number_from(source, fmt::format("{:.9g}", loss), {}) : loss;
   }
   try {
-    return io::number_from(
-        source, io::read_csv(in_run(flags, "metrics.csv"), {"step"}, {"train_loss"}).texts.at(0).back(), {});
+    const io::CsvTable table = io::read_csv(in_run(flags, "metrics.csv"), {"step"}, {"train_loss"});
+    const std::vector<std::string>& losses = table.texts.at(0);
+    return losses.empty() ? std::nullopt : std::optional(io::number_from(source, losses.back(), {}));
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -84,6 +84,7 @@ bool has_shares(const SweepTable& table) {
 std::string spread_text(const Spread& spread) {
   if (spread.values.empty()) return "";
   if (spread.values.size() == 1) return fmt::format("{:.4g}", spread.mean);
+  if (!std::isfinite(spread.deviation)) return fmt::format("{:.4g} ± {:.4g}", spread.mean, spread.deviation);
   const int digits = spread.deviation > 0
                          ? std::clamp(1 - static_cast<int>(std::floor(std::log10(spread.deviation))), 0, 6)
                          : 4;
