@@ -380,7 +380,7 @@ TEST_F(SweepVerb, RefusesWhatMakesNoSense) {
   expect_refused({"--over", "data.batch" + thousand, "--over", "width" + thousand, "--seeds", "3", "--over",
                   "optimizer.warmup" + thousand},
                  2, {"the sweep has 3000000000 runs", "at most"});
-  expect_refused(rates + Words{"--device", "cuda:999"}, 5, {"cuda"});
+  expect_refused(rates + Words{"--device", "cuda:999"}, 5, {"cannot use"});
   // Nothing that a run could be of: the first ends it all.
   const Ran missing = run_veldt({"sweep", dir_ / "r.toml", "--data", dir_ / "nowhere", "--out", dir_ / "m",
                                  "--over", "optimizer.lr=0.1,0.2,0.3,0.4,0.5,0.6,0.7"});
