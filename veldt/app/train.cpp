@@ -24,6 +24,7 @@
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/ops/shape.h"
+#include "veldt/recipe/coherence.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/trained.h"
@@ -315,6 +316,8 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     if (stop()) return;
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
     if (!context.json) context.out.foreign_text(sample + "\n\n");
+    for (const auto& score : recipe::coherence(sample, recipe::training_text(recipe, flags.data)))
+      if (!std::isnan(score.second)) scores.push_back(score);
   }
   report_training(flags, context, training, result, scores);
 }

@@ -201,12 +201,21 @@ std::size_t end_without(std::string_view text, double share) {
   return end;
 }
 
+// What is left of the text without the test part, and of that without the validation part.
+struct TextParts {
+  std::string_view kept, learned;
+};
+TextParts parts_of(const Recipe& recipe, std::string_view all) {
+  const std::string_view kept = all.substr(0, end_without(all, recipe.test));
+  return {kept, kept.substr(0, end_without(kept, recipe.validation))};
+}
+
 // The bytes are split first and each part is encoded separately, so that no pair is learned from another part
 // or spans two.
 void load_text(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into) {
   const std::string text = io::read_file(below(folder, recipe.path));
-  const std::string_view all = text, kept = all.substr(0, end_without(all, recipe.test)),
-                         learned = kept.substr(0, end_without(kept, recipe.validation));
+  const std::string_view all = text;
+  const auto [kept, learned] = parts_of(recipe, all);
   into.facts.tokenizer = known != nullptr ? known->tokenizer : tokenizer_of(recipe, text, learned);
   const data::Tokenizer& tokenizer = *into.facts.tokenizer;
   const Tensor train = tokenizer.encode(learned), validation = tokenizer.encode(kept.substr(learned.size())),
@@ -254,6 +263,11 @@ void check_names(const Facts& facts) {
 }
 
 }  // namespace
+
+std::string training_text(const Recipe& recipe, const std::string& folder) {
+  const std::string text = io::read_file(below(folder, recipe.path));
+  return std::string(parts_of(recipe, text).learned);
+}
 
 std::string below(const std::string& folder, const std::string& path) {
   return folder.empty() ? path : (fs::path(folder) / path).string();

@@ -23,6 +23,9 @@ struct Data {
 // computed from the training data. Throws UsageError and IoError.
 Data load_data(const Recipe& recipe, const std::string& folder, const Facts* facts = nullptr);
 
+// Of a text: the part that is learned. Throws IoError.
+std::string training_text(const Recipe& recipe, const std::string& folder);
+
 // The windows of the training, validation and test part of a series, for load_data().
 void load_forecasts(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into);
 
