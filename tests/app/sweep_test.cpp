@@ -136,8 +136,8 @@ TEST_F(SweepVerb, MakesATableOfAllCombinations) {
 }
 
 TEST_F(SweepVerb, WhatDivergesOrDoesNotFitIsARow) {
-  const Ran ran = sweep("s", {"--over", "optimizer.kind=sgd,adam", "--over", "optimizer.lr=0.01,1e20",
-                              "--over", "optimizer.momentum=0.5", "--seeds", "2", "--json"});
+  const Ran ran =
+      sweep("s", {"--over", "data.target=y,z", "--over", "optimizer.lr=0.01,1e20", "--seeds", "2", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const json rows = json::parse(ran.out).at("rows");
   ASSERT_EQ(rows.size(), 4U);
@@ -149,7 +149,7 @@ TEST_F(SweepVerb, WhatDivergesOrDoesNotFitIsARow) {
     reasons += rows[i].at("reason").get<std::string>() + "\n";
   }
   EXPECT_THAT(reasons, HasSubstr("diverged: training diverged at step"));
-  EXPECT_THAT(reasons, HasSubstr("refused: optimizer.momentum is not for adam"));
+  EXPECT_THAT(reasons, HasSubstr("there is no column z"));
   const Ran all = sweep("t", {"--over", "optimizer.lr=1e19,1e20"});
   EXPECT_EQ(all.exit_code, 7) << all.err;
   EXPECT_FALSE(fs::exists(in("t", "sweep.svg")));
@@ -186,6 +186,7 @@ TEST_F(SweepVerb, DoesNothingTwiceAndTakesInMore) {
 TEST_F(SweepVerb, OtherKeysOfTheSameShortNamesAreAnotherSweep) {
   std::string recipe = kCurveRecipe;
   recipe.insert(recipe.find("width = 8"), "batch = 3\n");
+  recipe.replace(recipe.find("Linear(width)"), 13, "Linear(batch*width)");
   put_bytes(dir_ / "r.toml", recipe);
   ASSERT_EQ(sweep("s", {"--over", "values.batch=10,20"}).exit_code, 0);
   const std::string before = bytes_of(in("s", "sweep.csv"));
@@ -197,16 +198,75 @@ TEST_F(SweepVerb, OtherKeysOfTheSameShortNamesAreAnotherSweep) {
 }
 
 TEST_F(SweepVerb, ReplacesNoFileThatNoSweepWrote) {
-  for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"}) {
-    fs::create_directories(dir_ / "s");
-    put_bytes(in("s", name), "precious");
-    const Ran ran = sweep("s", {"--over", "optimizer.lr=0.1,0.01", "--resume"});
-    EXPECT_EQ(ran.exit_code, 2) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr(std::string("already holds ") + name));
-    EXPECT_EQ(bytes_of(in("s", name)), "precious");
-    EXPECT_EQ(count_entries(dir_ / "s"), 1U);
-    fs::remove(in("s", name));
-  }
+  for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg", "notes.txt"})
+    for (const Words& more : {Words{}, Words{"--resume"}}) {
+      fs::create_directories(dir_ / "s");
+      put_bytes(in("s", name), "precious");
+      const Ran ran = sweep("s", Words{"--over", "optimizer.lr=0.1,0.01"} + more);
+      EXPECT_EQ(ran.exit_code, 2) << ran.err;
+      EXPECT_THAT(ran.err, HasSubstr(std::string("already holds ") + name));
+      EXPECT_EQ(bytes_of(in("s", name)), "precious");
+      EXPECT_EQ(count_entries(dir_ / "s"), 1U);
+      fs::remove(in("s", name));
+    }
+  ASSERT_EQ(run_veldt({"train", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "run"}).exit_code, 0);
+  const Ran into_run = sweep("run", {"--over", "optimizer.lr=0.1,0.01"});
+  EXPECT_EQ(into_run.exit_code, 2);
+  EXPECT_THAT(into_run.err, HasSubstr("is the folder of a run"));
+  EXPECT_FALSE(fs::exists(in("run", "sweep.json")));
+}
+
+TEST_F(SweepVerb, OtherDataAreAnotherSweep) {
+  const Words words{"--over", "optimizer.lr=0.1,0.01", "--set", "train.epochs=1"};
+  ASSERT_EQ(sweep("s", words).exit_code, 0);
+  const std::string before = bytes_of(in("s", "sweep.csv")), table = bytes_of(dir_ / "t.csv");
+  const auto refusal = [&] {
+    const Ran ran = sweep("s", words + Words{"--seeds", "2", "--resume"});
+    EXPECT_EQ(bytes_of(in("s", "sweep.csv")) == before, ran.exit_code == 2);
+    return ran.exit_code == 2 ? ran.err : "";
+  };
+  std::string other = table;
+  other.replace(other.rfind("361"), 3, "999");
+  put_bytes(dir_ / "t.csv", other);
+  EXPECT_THAT(refusal(), HasSubstr("holds a sweep over other data"));
+  EXPECT_THAT(refusal(), HasSubstr("other names or contents"));
+  put_bytes(dir_ / "t.csv", table + "1,1\n");
+  EXPECT_THAT(refusal(), HasSubstr("it was begun with 1 file of " + std::to_string(table.size()) +
+                                   " bytes, and there are now 1 file of " + std::to_string(table.size() + 4) +
+                                   " bytes"));
+  // The same in another place.
+  put_bytes(dir_ / "t.csv", table);
+  fs::create_directories(dir_ / "moved");
+  fs::rename(dir_ / "t.csv", dir_ / "moved/t.csv");
+  const Ran moved = run_veldt(Words{"sweep", dir_ / "r.toml", "--data", dir_ / "moved", "--out", dir_ / "s",
+                                    "--threads", "2", "--seeds", "2", "--resume"} +
+                              words);
+  EXPECT_EQ(moved.exit_code, 0) << moved.err;
+}
+
+// Data that were missing have trained nothing.
+TEST_F(SweepVerb, GoesOnWhenItsDataHaveCome) {
+  const std::string table = bytes_of(dir_ / "t.csv");
+  fs::remove(dir_ / "t.csv");
+  const Words words{"--over", "optimizer.lr=0.1,0.01", "--set", "train.epochs=1", "--resume"};
+  EXPECT_EQ(sweep("s", words).exit_code, 3);
+  put_bytes(dir_ / "t.csv", table);
+  EXPECT_EQ(sweep("s", words).exit_code, 0);
+  put_bytes(dir_ / "t.csv", table + "1,1\n");
+  EXPECT_EQ(sweep("s", words).exit_code, 2);
+}
+
+TEST_F(SweepVerb, SaysTheShareThatWasTrained) {
+  const Words words{"--over", "optimizer.lr=0.1,0.01", "--halving", "2", "--set", "train.epochs=3"};
+  const Ran ran = sweep("s", words);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("67 %"));
+  EXPECT_THAT(bytes_of(in("s", "sweep.csv")), HasSubstr("0.01,0.666666666667,"));
+  const Ran again = sweep("s", words + Words{"--resume", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const json row = json::parse(again.out).at("rows").at(1);
+  EXPECT_NEAR(row.at("share"), 2 / 3.0, 1e-12);
+  EXPECT_TRUE(row.at("scores").at("val_mae").at("deviation").is_null());
 }
 
 // Without --out a sweep has a folder of its own, and --resume takes the last.
@@ -373,6 +433,15 @@ TEST_F(SweepVerb, RefusesWhatMakesNoSense) {
   expect_refused(rates + rates, 2, {"is given twice"});
   expect_refused(rates + Words{"--halving", "3"}, 2, {"there are 2 combinations"});
   expect_refused(rates + Words{"--set", "train.epoch=3"}, 2, {"did you mean 'train.epochs'?"});
+  expect_refused({"--over", "values.widht=8,32"}, 2, {"values.widht", "did you mean 'values.width'?"});
+  expect_refused({"--over", "values.depth=8,32"}, 2,
+                 {"values.depth would change nothing", "layers read width", "as in Linear(depth)"});
+  expect_refused(rates + Words{"--set", "values.widht=8"}, 2, {"did you mean 'values.width'?"});
+  for (const char* set : {"width=16", "values.width=16"})
+    expect_refused({"--over", "width=4,8", "--set", set}, 2,
+                   {std::string("--set ") + set + " would change nothing", "--over values.width"});
+  expect_refused({"--over", "optimizer.schedule=cosine,foo"}, 2, {"there is no schedule 'foo'"});
+  expect_refused({"--over", "width=0,8"}, 2, {"'0'"});
   std::string thousand = "=";
   for (int i = 1; i <= 1000; ++i) thousand += std::to_string(i) + (i < 1000 ? "," : "");
   expect_refused({"--over", "data.batch" + thousand, "--over", "width" + thousand}, 2,

@@ -15,6 +15,7 @@
 #include "veldt/nn/convolution.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
+#include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/backends.h"
 
@@ -129,6 +130,44 @@ epochs = 1
   EXPECT_EQ(parameters({"values.width=2", "values.depth=1"}), (8 + 2 + 4) + (2 + 1 + 1) + (3 + 3));
   EXPECT_THAT(build_model(parse(toml), facts).description(), HasSubstr("LeakyReLU(0.2)"));
   EXPECT_EQ(parameters({"block.layer.layers=[\"Linear(size)\"]"}), (4 * 8 + 8) + 72 + 36 + 15);
+}
+
+// A value that nothing reads is a name that was mistyped.
+TEST(RecipeNetwork, ValuesHaveToBeRead) {
+  const std::string toml = R"toml(
+[data]
+kind = "mnist"
+[values]
+width = 8
+depth = 2
+act = "Scaled(slope)"
+slope = 3
+rest = 5
+[block.layer]
+parameters = ["size", "extra=rest", "hidden"]
+layers = ["Linear(size)", "Linear(hidden)", "Linear(out=width)"]
+[model]
+layers = ["depth x layer(4, hidden=2)", "act", "Linear(outputs)"]
+[train]
+epochs = 1
+)toml";
+  const auto refusal = [&](const std::vector<std::string>& sets) -> std::string {
+    try {
+      check_values_are_read(parse(toml, sets));
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(refusal({}), "nothing");
+  EXPECT_EQ(refusal({"width=16"}), "nothing");
+  EXPECT_THAT(refusal({"values.widht=16"}), HasSubstr("did you mean 'values.width'?"));
+  // The parameter of a block, and the name of an argument, are other things.
+  for (const char* name : {"size", "hidden", "out"})
+    EXPECT_THAT(refusal({std::string("values.") + name + "=1"}), HasSubstr("would change nothing")) << name;
+  EXPECT_THAT(refusal({"model.layers=Linear(outputs)", "block.layer.layers=Linear(size)"}),
+              HasSubstr("layers read rest, slope"));
+  EXPECT_THAT(refusal({"values.width_2=1"}), HasSubstr("values.width_2"));
 }
 
 // "2 * wide" of a sum is twice the sum.

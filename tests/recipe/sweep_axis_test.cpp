@@ -100,7 +100,7 @@ TEST(SweepAxis, DrawsFromRangesAndLists) {
     kinds.insert(drawn_value(kind, rng));
     const std::string whole = drawn_value(batch, rng);
     EXPECT_EQ(whole.find_first_not_of("0123456789"), std::string::npos) << whole;
-    check_set("data.batch=" + whole);
+    check_set({}, "data.batch=" + whole);
   }
   EXPECT_NEAR(below, 500, 60);
   EXPECT_THAT(widths, ElementsAre("3", "4", "5"));

@@ -38,7 +38,7 @@ TEST(SweepTable, HasMeansAndDeviationsOverSeeds) {
   EXPECT_EQ(whole.settings[0], "0.1");
   EXPECT_EQ(whole.done, 3);
   EXPECT_DOUBLE_EQ(whole.score("val_accuracy")->mean, 0.5);
-  EXPECT_DOUBLE_EQ(whole.score("val_accuracy")->deviation, 0.25);
+  EXPECT_DOUBLE_EQ(whole.score("val_accuracy")->deviation.value(), 0.25);
   EXPECT_EQ(whole.score("val_loss"), nullptr);
   EXPECT_EQ(whole.memory, 3000);
   EXPECT_EQ(table.rows[1].failed, 1);
@@ -66,6 +66,24 @@ TEST(SweepTable, IsCsvForPrograms) {
   EXPECT_EQ(std::count(runs.begin(), runs.end(), '\n'), 7);
   EXPECT_THAT(runs, HasSubstr("\nlr=0.3_seed=2,0.3,2,1,done,1,0.75,0.5,1.500,77,2000,\n"));
   EXPECT_THAT(runs, HasSubstr("\nlr=0.3_seed=3,0.3,3,1,diverged,,,,,,,\"it \"\"diverged\"\": a, b\"\n"));
+}
+
+// Sums have last digits that no score has, and one value has no deviation.
+TEST(SweepTable, HasNoDigitsOfNoise) {
+  const Recipe recipe = parse(
+      "[data]\nkind = \"table\"\npath = \"a.csv\"\ntarget = \"y\"\nclasses = true\nvalidation = 0.2\n"
+      "[model]\nlayers = [\"Linear(outputs)\"]\n[train]\nepochs = 4\n");
+  const auto csv_with = [&](const std::vector<double>& scores) {
+    Sweep sweep(recipe, {.over = {"optimizer.lr=0.1"}, .seeds = std::ssize(scores)});
+    run(sweep, [&](const Trial& trial, const Recipe&) {
+      return Outcome{.scores = {{"val_accuracy", scores[static_cast<std::size_t>(trial.seed - 1)]}}};
+    });
+    return csv_of(table_of(sweep));
+  };
+  EXPECT_THAT(csv_with({0.95, 0.9625, 0.975}), HasSubstr("\n0.1,1,3,0,0.9625,0.0125,"));
+  EXPECT_THAT(csv_with({0.9625000000000001}), HasSubstr("\n0.1,1,1,0,0.9625,,"));
+  EXPECT_THAT(csv_with({0.1, 0.1 + 1e-17, 0.30000000000000004 - 0.2}), HasSubstr("\n0.1,1,3,0,0.1,0,"));
+  EXPECT_THAT(csv_with({1e-20, 3e-20}), HasSubstr(",2e-20,1.41421356237e-20,"));
 }
 
 TEST(SweepTable, IsAChart) {

@@ -206,15 +206,43 @@ TEST(Sweep, AnyOrderOfTheEndsGivesTheSameTable) {
   }
 }
 
-TEST(Sweep, CombinationsThatAreNoRecipeAreRowsUnlessAllAre) {
-  // Adam has no momentum.
-  Sweep sweep(numbers_recipe(), {.over = {"optimizer.kind=adam,sgd", "optimizer.momentum=0.5,0.9"}});
+// A warmup as long as the run leaves nothing of it.
+TEST(Sweep, CombinationsThatDoNotFitAreRows) {
+  Sweep sweep(numbers_recipe(), {.over = {"train.steps=50,1000", "optimizer.warmup=10,100"}});
   run(sweep, [](const Trial&, const Recipe&) { return Outcome{.scores = {{"val_mae", 1}}}; });
   const SweepTable table = table_of(sweep);
-  EXPECT_EQ(table.rows[0].settings[0], "sgd");
-  EXPECT_THAT(table.rows[3].reason, HasSubstr("refused: optimizer.momentum is not for adam"));
-  EXPECT_THAT(refusal_of_sweep({.over = {"optimizer.kind=adam,lion", "optimizer.momentum=0.5,0.9"}}),
-              HasSubstr("optimizer.momentum is not for adam"));
+  EXPECT_THAT(table.rows[3].settings, ElementsAre("50", "100"));
+  EXPECT_THAT(table.rows[3].reason, HasSubstr("refused: optimizer.warmup cannot be 100"));
+}
+
+TEST(Sweep, ValuesThatFitNoOtherAreRefused) {
+  const std::vector<std::pair<SweepOptions, std::string>> cases = {
+      {{.over = {"optimizer.schedule=cosine,foo"}}, "there is no schedule 'foo'"},
+      {{.over = {"width=8,0"}}, "cannot be '0'"},
+      {{.over = {"width=0,8"}}, "cannot be '0'"},
+      {{.over = {"width=0,8", "optimizer.lr=1,2"}, .random = 2}, "cannot be '0'"},
+      // Adam has no momentum.
+      {{.over = {"optimizer.kind=adam,sgd", "optimizer.momentum=0.5,0.9"}}, "momentum is not for adam"},
+      {{.over = {"optimizer.kind=adam,lion", "optimizer.momentum=0.5,0.9"}}, "momentum is not for adam"},
+      {{.over = {"train.steps=50,60", "optimizer.warmup=10,100"}}, "optimizer.warmup cannot be 100"},
+  };
+  for (const auto& [options, words] : cases)
+    EXPECT_THAT(refusal_of_sweep(options), HasSubstr(words)) << options.over[0];
+}
+
+// Of three epochs a half is two.
+TEST(Sweep, SaysWhatShareWasTrained) {
+  Sweep sweep(numbers_recipe({"train.epochs=3"}), {.over = {"optimizer.lr=1,4"}, .halving = 2});
+  run(sweep, [](const Trial& trial, const Recipe& recipe) {
+    Outcome outcome = score_by_rate(trial, recipe);
+    if (trial.until < 1) outcome.share = 2 / 3.0;
+    return outcome;
+  });
+  const SweepTable table = table_of(sweep);
+  EXPECT_EQ(table.rows[0].share, 1);
+  EXPECT_EQ(table.rows[1].share, 2 / 3.0);
+  EXPECT_THAT(text_of(table), HasSubstr(" 67 % "));
+  EXPECT_THAT(csv_of(table), HasSubstr("\n1,0.666666666667,"));
 }
 
 TEST(Sweep, RefusesWhatCannotBe) {

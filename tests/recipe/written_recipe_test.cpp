@@ -61,9 +61,9 @@ TEST(WrittenRecipe, WithOtherValuesIsCheckedAsAWhole) {
   } catch (const UsageError& e) {
     EXPECT_THAT(e.what(), HasSubstr("the recipe: 'data.target' is not for data of the kind 'text'"));
   }
-  check_set("data.kind=text");
+  check_set({}, "data.kind=text");
   try {
-    check_set("optimizer.lrr=1", "--over");
+    check_set({}, "optimizer.lrr=1", "--over");
     FAIL() << "there is no such key";
   } catch (const UsageError& e) {
     EXPECT_THAT(e.what(), HasSubstr("--over optimizer.lrr: there is nothing called 'optimizer.lrr'"));
@@ -72,6 +72,39 @@ TEST(WrittenRecipe, WithOtherValuesIsCheckedAsAWhole) {
   EXPECT_EQ(type_of_key("optimizer.lr"), io::TomlType::number);
   EXPECT_EQ(type_of_key("block.a.layers"), io::TomlType::list);
   EXPECT_FALSE(type_of_key("optimizer.lrr"));
+}
+
+// By other programs' names, by the last part alone, or mistyped.
+TEST(WrittenRecipe, SaysWhatAKeyMayHaveMeant) {
+  const Recipe recipe = parse(
+      "[data]\nkind = \"mnist\"\n[values]\nwidth = 3\n[model]\nlayers = [\"Linear(width)\"]\n"
+      "[train]\nepochs = 1\n");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"optimizer.rate", "did you mean 'optimizer.lr'?"},
+      {"lr", "did you mean 'optimizer.lr'?"},
+      {"learning_rate", "did you mean 'optimizer.lr'?"},
+      {"train.lr", "did you mean 'optimizer.lr'?"},
+      {"epochs", "did you mean 'train.epochs'?"},
+      {"epoch", "did you mean 'train.epochs'?"},
+      {"batch", "did you mean 'data.batch'?"},
+      {"train.batch_size", "did you mean 'data.batch'?"},
+      {"batch_size", "did you mean 'data.batch'?"},
+      {"kind", "did you mean 'data.kind' or 'optimizer.kind'?"},
+      {"optimizer.knd", "did you mean 'optimizer.kind'?"},
+      {"model.width", "did you mean 'values.width'?"},
+      {"widht", "did you mean 'values.width'?"},
+      {"nonsense", "see docs/recipes.md"},
+      {"", "see docs/recipes.md"},
+      {".", "see docs/recipes.md"},
+  };
+  for (const auto& [key, words] : cases) try {
+      changed(recipe, {key + "=1"});
+      ADD_FAILURE() << key;
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr(words)) << key;
+    }
+  EXPECT_EQ(changed(recipe, {"width=5"}).values.at("width"), "5");
+  EXPECT_EQ(changed(recipe, {"width='5'"}).values.at("width"), "5");
 }
 
 }  // namespace

@@ -301,6 +301,61 @@ TEST(Trainer, TrainsOnWhereItsMeasuresCannotBeWritten) {
   EXPECT_THAT(said[0], HasSubstr("metrics.csv"));
 }
 
+// Each file waits for the disk. Of what a checkpoint knows, the files know too.
+TEST(Trainer, ShortEpochsDoNotWriteTheirFilesEachTime) {
+  const auto lines_in = [](const std::string& folder) {
+    return measures(folder + "/metrics.csv").size() - 1;
+  };
+  const auto best_in = [](const std::string& folder) {
+    return io::read_safetensors_header(folder + "/best.safetensors").metadata.at("step");
+  };
+  const TempDir dir;
+  Learner s, t;
+  std::size_t evaluations = 0, looked = 0;
+  std::int64_t best = 0;
+  std::chrono::steady_clock::time_point first;
+  FitOptions options{.epochs = 12, .evaluate_every = 2, .out = dir / "run"};
+  const FitResult fit = s.trainer.fit(s.train, &s.validation, options, {}, [&](const Evaluation& e) {
+    if (++evaluations == 1) first = std::chrono::steady_clock::now();
+    if (std::chrono::steady_clock::now() - first > std::chrono::milliseconds(800)) return;
+    EXPECT_EQ(lines_in(dir / "run"), 1u);
+    EXPECT_EQ(best_in(dir / "run"), "2");
+    ++looked;
+    EXPECT_EQ(e.step, 2 * static_cast<std::int64_t>(evaluations));
+  });
+  EXPECT_GE(looked, 2u);
+  EXPECT_EQ(lines_in(dir / "run"), 60u);
+  EXPECT_EQ(best_in(dir / "run"), std::to_string(fit.best->step));
+  evaluations = 0;
+  Events events;
+  events.on_checkpoint = [&](std::int64_t, const std::string&) {
+    if (evaluations == 0) return;
+    EXPECT_EQ(lines_in(dir / "every"), evaluations);
+    EXPECT_EQ(best_in(dir / "every"), std::to_string(best));
+  };
+  options.out = dir / "every", options.checkpoint_every = 0;
+  t.trainer.fit(t.train, &t.validation, options, events, [&](const Evaluation& e) {
+    ++evaluations;
+    if (e.best) best = e.step;
+  });
+  EXPECT_EQ(bytes_of(dir / "every/best.safetensors"), bytes_of(dir / "run/best.safetensors"));
+}
+
+TEST(Trainer, WhatWasMeasuredBeforeItDivergedIsKept) {
+  const TempDir dir;
+  Learner s;
+  std::int64_t steps = 0;
+  FitOptions options{.epochs = 12, .evaluate_every = 2, .out = dir / "run"};
+  EXPECT_THROW(s.trainer.fit(s.train, &s.validation, options, {},
+                             [&](const Evaluation& e) {
+                               steps = e.step;
+                               if (e.step == 20) throw DivergedError("it diverged", "by itself", "wait");
+                             }),
+               DivergedError);
+  EXPECT_EQ(steps, 20);
+  EXPECT_EQ(measures(dir / "run/metrics.csv").size(), 11u);
+}
+
 // A step over the mean of four batches is one over all of them.
 TEST(Trainer, AccumulatesTheMeanOfBatches) {
   const auto trained = [](std::int64_t batch, std::int64_t accumulate) {
@@ -465,6 +520,7 @@ TEST(Trainer, WritesJsonLinesOfWhateverTheTableHeld) {
   MetricsFile file(dir / "metrics.csv");
   file.begin(5);
   file.add({"step", "loss"}, {6, 0.25});
+  file.write();
   EXPECT_EQ(bytes_of(dir / "metrics.jsonl"),
             "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":null}\n{\"step\":3,\"loss\":null}\n"
             "{\"step\":4,\"loss\":null}\n{\"step\":5,\"loss\":null}\n{\"step\":6,\"loss\":0.25}\n");

@@ -23,6 +23,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
+#include "veldt/recipe/model.h"
 #include "veldt/recipe/sweep.h"
 #include "veldt/recipe/sweep_table.h"
 #include "veldt/tensor/backends.h"
@@ -60,6 +61,21 @@ void check_number_of_runs(const SweepFlags& flags, const recipe::Sweep& sweep) {
       "each is a training and a folder of its own", "give --yes if that is meant, or --random 100");
 }
 
+// A key has its values from one place, and a value of [values] has to be read by a layer.
+void check_keys(const SweepFlags& flags, const recipe::Sweep& sweep) {
+  const std::vector<std::string> keys = sweep.keys();
+  for (const std::string& set : flags.sets) {
+    const std::string key = recipe::whole_key(sweep.recipe(), set.substr(0, set.find('=')));
+    if (std::find(keys.begin(), keys.end(), key) != keys.end())
+      throw UsageError(fmt::format("--set {} would change nothing", set),
+                       fmt::format("--over {} gives all values of it", key), "leave one of them out");
+  }
+  recipe::Recipe with_all = sweep.recipe();
+  for (const std::string& key : keys)
+    if (key.starts_with("values.")) with_all.values.try_emplace(key.substr(7), "1");
+  recipe::check_values_are_read(with_all);
+}
+
 std::string settings_in_words(const recipe::Sweep& sweep, std::int64_t configuration) {
   const std::vector<std::string> keys = sweep.keys(), values = sweep.settings(configuration);
   std::string text;
@@ -92,7 +108,7 @@ class SweepView {
           if (!best_ || (watched.larger_is_better ? value > *best_ : value < *best_)) best_ = value;
         }
       text += fmt::format("{:.1f} s", one.outcome.seconds);
-      if (one.trial.until < 1) text += fmt::format(", {:.0f} % of its training", 100 * one.trial.until);
+      if (one.outcome.share < 1) text += fmt::format(", {:.0f} % of its training", 100 * one.outcome.share);
     }
     if (!one.is_old) line_.print(on_one_line(text));
   }
@@ -151,7 +167,10 @@ nlohmann::ordered_json sweep_in_json(const recipe::SweepTable& table, const Swee
     nlohmann::ordered_json one, values, scores;
     for (std::size_t i = 0; i < table.keys.size(); ++i) values[table.keys[i]] = row.settings[i];
     for (const recipe::Spread& score : row.scores)
-      scores[score.name] = {{"mean", score.mean}, {"deviation", score.deviation}, {"values", score.values}};
+      scores[score.name] = {
+          {"mean", score.mean},
+          {"deviation", score.deviation ? nlohmann::ordered_json(*score.deviation) : nullptr},
+          {"values", score.values}};
     one = {{"values", values},
            {"share", row.share},
            {"runs", row.done + row.failed},
@@ -210,11 +229,25 @@ int exit_code_of(const recipe::SweepTable& table) {
   return std::all_of(table.rows.begin(), table.rows.end(), diverged) ? kDiverged : kUsage;
 }
 
+// Of all paths that are swept over, or of the recipe's one.
+recipe::DataDigest digest_of(const recipe::Sweep& sweep, const std::string& folder) {
+  std::vector<std::string> paths{sweep.recipe().path};
+  const std::vector<std::string> keys = sweep.keys();
+  const bool has_others = std::find(keys.begin(), keys.end(), "data.path") != keys.end();
+  for (std::int64_t i = 0; has_others && i < std::min(sweep.configurations(), kManyRuns); ++i) try {
+      const std::string path = sweep.recipe_of({.configuration = i, .seed = 1, .name = {}}).path;
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    } catch (const UsageError&) {  // it will be a row
+    }
+  return recipe::digest_of_data(sweep.recipe(), folder, paths);
+}
+
 int sweep_recipe(SweepFlags flags, Context& context) {
   choose_device(flags.device);  // one that is missing ends the command here
   recipe::Sweep sweep(
       recipe::read(flags.config, flags.sets),
       {.over = flags.over, .seeds = flags.seeds, .random = flags.random, .halving = flags.halving});
+  check_keys(flags, sweep);
   check_number_of_runs(flags, sweep);
   if (flags.out.empty()) flags.out = folder_named_after(flags.config, flags.resume, kSweepFolder);
   if (flags.out.starts_with('-')) flags.out = "./" + flags.out;
@@ -223,7 +256,8 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   std::int64_t jobs = jobs_of(flags, sweep, threads);
   std::int64_t threads_each = std::max<std::int64_t>(1, threads / jobs);
   const StopOnSignal signal;
-  const SweepFolder folder(flags.out, sweep, flags.resume, threads_each, flags.device);
+  const SweepFolder folder(flags.out, sweep, flags.resume, threads_each, flags.device,
+                           digest_of(sweep, flags.data));
   // A sweep that goes on has the threads for each that it began with.
   if (!flags.jobs) jobs = std::min(jobs, std::max<std::int64_t>(1, threads / threads_each));
   if (!context.quiet)

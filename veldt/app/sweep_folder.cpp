@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "veldt/cli/exit.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
@@ -61,6 +63,7 @@ Outcome outcome_from(const nlohmann::ordered_json& j) {
                   .reason = j.at("reason").get<std::string>()};
   for (const auto& [name, value] : j.at("scores").items())
     outcome.scores.emplace_back(name, value.is_null() ? std::nan("") : value.get<double>());
+  outcome.share = j.value("share", j.at("until").get<double>());
   outcome.seconds = j.at("seconds").get<double>();
   outcome.parameters = io::whole_number<std::int64_t>(j.at("parameters")).value_or(0);
   outcome.memory = io::whole_number<std::int64_t>(j.at("memory_bytes")).value_or(0);
@@ -82,18 +85,32 @@ nlohmann::ordered_json recorded(const std::string& path) {
   return read["rounds"];
 }
 
+// "3 files of 120 bytes"
+std::string data_in_words(const json& data) {
+  const auto count = [&](const char* key) {
+    return io::whole_number<std::int64_t>(data.value(key, json())).value_or(0);
+  };
+  return fmt::format("{} file{} of {} bytes", count("files"), count("files") == 1 ? "" : "s", count("bytes"));
+}
+
+// Data that were missing when the sweep began have trained nothing.
+void check_same_data(const std::string& path, const json& was, const json& now) {
+  if (!was.is_object() || now.is_null() || was == now) return;
+  const std::string before = data_in_words(was), after = data_in_words(now);
+  throw UsageError(fmt::format("{} holds a sweep over other data", path),
+                   before == after ? fmt::format("it was begun with {} of other names or contents", before)
+                                   : fmt::format("it was begun with {}, and there are now {}", before, after),
+                   "give the data as they were, or begin another sweep, --out DIR");
+}
+
 }  // namespace
 
 SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
-                         const std::string& device)
+                         const std::string& device, const recipe::DataDigest& data)
     : path_(std::move(path)) {
   const std::string file = in("sweep.json");
   if (!resume) check_new();
-  for (const char* name : {"sweep.csv", "runs.csv", "sweep.svg"})
-    if (!io::exists(file) && io::exists(in(name)))
-      throw UsageError(fmt::format("{} already holds {}", path_, name),
-                       "no sweep wrote it (there is no sweep.json beside it), and this one would replace it",
-                       "name another folder, --out DIR, or move it away");
+  if (!io::exists(file)) check_empty();
   io::make_directories(path_);
   lock_ = locked();
   if (!resume) check_new();  // another may have begun while this one waited for the lock
@@ -107,6 +124,7 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
               {"random", o.random},
               {"halving", o.halving},
               {"device", device}};
+  if (data.files > 0) now["data"] = {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}};
   if (io::exists(file)) check_same(sweep, now, threads);
   now["threads"] = threads;
   io::write_file(file, io::dump_json(now, 2) + '\n');
@@ -117,6 +135,20 @@ void SweepFolder::check_new() const {
     throw UsageError(fmt::format("{} already holds a sweep", path_),
                      "its runs would be mixed with those of this one",
                      "continue it with --resume, or name another folder, --out DIR");
+}
+
+// Names that begin with a dot may be the lock of a sweep that was killed, and what systems leave.
+void SweepFolder::check_empty() const {
+  if (!io::is_directory(path_)) return;
+  std::vector<std::string> names = io::list_directory(path_);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
+  if (names.empty()) return;
+  const bool is_run = std::find(names.begin(), names.end(), "checkpoints") != names.end();
+  throw UsageError(is_run ? fmt::format("{} is the folder of a run", path_)
+                          : fmt::format("{} already holds {}", path_, on_one_line(names[0])),
+                   is_run ? "a sweep has a folder of its own, with one in it for each of its runs"
+                          : "no sweep wrote that (there is no sweep.json beside it)",
+                   "name another folder, --out DIR");
 }
 
 // Without O_CLOEXEC: children go on to hold it.
@@ -166,6 +198,7 @@ void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::i
     throw UsageError(fmt::format("{} holds another sweep", path_), fmt::format("'{}' was different", what),
                      "give the same recipe and flags as before, or another folder, --out DIR");
   }
+  check_same_data(path_, before.value("data", json()), now.value("data", json()));
   const auto was = io::whole_number<std::int64_t>(before.value("threads", json()));
   if (!was || *was < 1 || *was > 1024) throw damaged(file, "it does not say how many threads a run has", fix);
   threads = *was;
@@ -203,6 +236,7 @@ void SweepFolder::record(const Trial& trial, const Outcome& outcome) const {
                     {"end", recipe::name_of(outcome.end)},
                     {"reason", outcome.reason},
                     {"scores", scores},
+                    {"share", outcome.share},
                     {"seconds", outcome.seconds},
                     {"parameters", outcome.parameters},
                     {"memory_bytes", outcome.memory}});
@@ -220,7 +254,8 @@ std::optional<Outcome> SweepFolder::result(const Trial& trial) const {
     if (stopped_by == "until" && !is_same_share(j.at("until").get<double>(), trial.until))
       return std::nullopt;
     if (stopped_by == "signal") return std::nullopt;
-    Outcome outcome{.seconds = j.at("seconds").get<double>(),
+    Outcome outcome{.share = stopped_by == "until" ? j.at("share").get<double>() : 1,
+                    .seconds = j.at("seconds").get<double>(),
                     .parameters = io::whole_number<std::int64_t>(j.at("parameters")).value_or(0),
                     .memory = io::whole_number<std::int64_t>(j.at("memory_bytes")).value_or(0)};
     for (const auto& [name, value] : j.items())

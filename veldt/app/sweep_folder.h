@@ -13,6 +13,7 @@
 #include <string>
 
 #include "veldt/app/child.h"
+#include "veldt/recipe/data_digest.h"
 #include "veldt/recipe/sweep.h"
 
 namespace veldt::app {
@@ -21,11 +22,11 @@ class SweepFolder {
  public:
   // Makes the folder, or takes the one of this sweep if `resume`, and holds its lock; children hold it too,
   // so that it is free when the last of them has ended. `threads` and `device` of a run are part of what a
-  // sweep is; the number of threads becomes what it was. Throws UsageError for a folder with another sweep,
-  // with files that no sweep wrote or with a sweep that is not to be resumed, and while it is in use; IoError
-  // corrupt and unwritable.
+  // sweep is, and so are its data; the number of threads becomes what it was. Throws UsageError for a folder
+  // with another sweep, with files that no sweep wrote or with a sweep that is not to be resumed, and while
+  // it is in use; IoError corrupt and unwritable.
   SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
-              const std::string& device);
+              const std::string& device, const recipe::DataDigest& data);
 
   const std::string& path() const { return path_; }
   std::string in(const std::string& name) const;
@@ -40,6 +41,7 @@ class SweepFolder {
 
  private:
   void check_new() const;
+  void check_empty() const;
   Descriptor locked() const;
   void check_same(const recipe::Sweep& sweep, const nlohmann::json& now, std::int64_t& threads) const;
 

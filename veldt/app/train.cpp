@@ -217,6 +217,7 @@ void report_part(const TrainFlags& flags, Context& context, const Training& trai
   if (context.json) {
     nlohmann::ordered_json out = run_in_json(flags.out, "until", training, result);
     out["until"] = flags.until;
+    out["share"] = static_cast<double>(result.run.steps) / static_cast<double>(training.steps());
     if (result.best) out["val_" + watched] = train::score(result.best->scores, watched);
     context.out.json(out);
     return;
@@ -326,6 +327,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
   recipe::check_model(recipe);
+  recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
   recipe::preparing(recipe), recipe::transforms_of(recipe.augment);
   const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;

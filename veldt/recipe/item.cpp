@@ -88,21 +88,29 @@ class Arithmetic {
   std::size_t at_ = 0;
 };
 
+// The token at text[i], and where it ends: letters that may be a word, or one other character.
+struct Token {
+  std::size_t end = 0;
+  bool may_be_word = false;
+};
+
 // Names are not replaced where they begin "name=value", as in a call that is an argument.
+Token token_at(const std::string& text, std::size_t i) {
+  std::size_t end = i;
+  while (end < text.size() && is_letter(text[end])) ++end;
+  if (end == i) return {i + 1};
+  const std::size_t next = text.find_first_not_of(' ', end);
+  const bool is_argument = next != std::string::npos && text[next] == '=';
+  const bool goes_on = i > 0 && text[i - 1] == '.';  // of a number: 1.5k
+  return {end, !is_argument && !goes_on};
+}
+
 std::string with_words(const std::string& text, const Words& words) {
   std::string out;
   for (std::size_t i = 0; i < text.size() && out.size() <= kMostText;) {
-    std::size_t end = i;
-    while (end < text.size() && is_letter(text[end])) ++end;
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
+    const auto [end, may_be_word] = token_at(text, i);
     const std::string token = text.substr(i, end - i);
-    const std::size_t next = text.find_first_not_of(' ', end);
-    const bool is_argument = next != std::string::npos && text[next] == '=';
-    const bool goes_on = i > 0 && text[i - 1] == '.';  // of a number: 1.5k
-    const auto word = is_argument || goes_on ? words.end() : words.find(token);
+    const auto word = may_be_word ? words.find(token) : words.end();
     out += word == words.end() ? token : word->second;
     i = end;
   }
@@ -133,6 +141,15 @@ std::vector<std::string> split_arguments(const std::string& text) {
 
 bool is_name(const std::string& text) {
   return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), is_letter);
+}
+
+bool has_word(const std::string& text, const std::string& word) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto [end, may_be_word] = token_at(text, i);
+    if (may_be_word && text.compare(i, end - i, word) == 0) return true;
+    i = end;
+  }
+  return false;
 }
 
 std::string resolved(const std::string& text, const Words& words, const Refusal& refused) {

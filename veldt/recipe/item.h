@@ -24,6 +24,9 @@ std::vector<std::string> split_arguments(const std::string& text);
 // Letters, digits and underscores, with no digit at the beginning.
 bool is_name(const std::string& text);
 
+// Whether a word would be put in where `text` is a layer or an argument.
+bool has_word(const std::string& text, const std::string& word);
+
 // An argument with each word replaced by what it stands for (but for the name in "name=value"), and the
 // arithmetic of whole numbers done: "[2*width, 3]" is "[128, 3]". Throws refused() for a quotient that is no
 // whole number, for one beyond a million millions, and for a text that becomes longer than a page.

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
 
+#include "veldt/io/suggest.h"
 #include "veldt/nn/init.h"
+#include "veldt/recipe/blocks.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/network.h"
@@ -40,7 +43,45 @@ Fill initialiser_of(const Recipe& recipe) {
   return {};
 }
 
+// Where the name of a value may stand, and be read: what hides it are the parameters of a block.
+bool is_read(const Recipe& recipe, const std::string& name) {
+  const auto in = [&name](const std::vector<std::string>& texts) {
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& t) { return has_word(t, name); });
+  };
+  if (in(recipe.layers.texts)) return true;
+  for (const auto& [other, text] : recipe.values)
+    if (other != name && has_word(text, name)) return true;
+  for (const Block& block : recipe.blocks) {
+    const std::vector<BlockParameter> parameters = Blocks::parameters_of(block);
+    if (std::any_of(parameters.begin(), parameters.end(),
+                    [&](const BlockParameter& p) { return p.otherwise && has_word(*p.otherwise, name); }))
+      return true;
+    if (std::any_of(parameters.begin(), parameters.end(),
+                    [&](const BlockParameter& p) { return p.name == name; }))
+      continue;
+    if (in(block.layers.texts) || in(block.shortcut.texts) || in(block.then.texts)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+void check_values_are_read(const Recipe& recipe) {
+  std::vector<std::string> read;
+  for (const auto& [name, text] : recipe.values)
+    if (is_read(recipe, name)) read.push_back(name);
+  for (const auto& [name, text] : recipe.values) {
+    if (std::find(read.begin(), read.end(), name) != read.end()) continue;
+    const std::string nearest = io::nearest_of(name, read);
+    throw UsageError(fmt::format("values.{} would change nothing", name),
+                     read.empty() ? "no layer has that name among its arguments"
+                                  : fmt::format("no layer has that name among its arguments; layers read {}",
+                                                fmt::join(read, ", ")),
+                     nearest.empty()
+                         ? fmt::format("write it into a layer, as in Linear({}), or leave it out", name)
+                         : fmt::format("did you mean 'values.{}'?", nearest));
+  }
+}
 
 void check_model(const Recipe& recipe) {
   if (recipe.is_known_network()) return check_known(recipe);

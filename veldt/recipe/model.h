@@ -14,6 +14,9 @@ namespace veldt::recipe {
 // Names and arguments of the layers, the blocks and the initialiser, or of the architecture, as far as they
 // can be checked without data. Throws UsageError naming the line.
 void check_model(const Recipe& recipe);
+// Throws UsageError for one of [values] whose name stands in no layer, in no block and in no other value: it
+// would change nothing. Not for programs that look at `recipe.values` themselves.
+void check_values_are_read(const Recipe& recipe);
 
 // The layers one after the other, each built for the output of the ones before it, and named by its place in
 // the list or by its own name: "0.weight", "stem.weight", "3.1.conv.weight" for the second of a repeated

@@ -189,7 +189,45 @@ const RecipeKey* find_recipe_key(const std::string& name) {
   return nullptr;
 }
 
-const RecipeKey& known_recipe_key(const std::string& name, const std::string& where) {
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+// What other programs call a key.
+std::string usual_name(const std::string& word) {
+  static const std::map<std::string, std::string> others = {
+      {"rate", "lr"},           {"learning_rate", "lr"},    {"batch_size", "batch"},
+      {"max_epochs", "epochs"}, {"num_epochs", "epochs"},   {"max_steps", "steps"},
+      {"wd", "weight_decay"},   {"num_workers", "workers"}, {"augmentation", "augment"},
+      {"scheduler", "schedule"}};
+  const auto found = others.find(word);
+  return found == others.end() ? word : found->second;
+}
+
+// "'data.kind' or 'optimizer.kind'": what a name that is none may mean; of `known` those that are near, of
+// all keys those that end in it, and the recipe's own values. Empty if nothing is.
+std::string meant_by(const Recipe& recipe, const std::string& name, const std::vector<std::string>& known) {
+  std::vector<std::string> lasts;
+  for (const std::string& key : key_names()) lasts.push_back(last_part(key));
+  for (const auto& [value, text] : recipe.values) lasts.push_back(value);
+  const std::string table = name.substr(0, name.find('.') + 1), last = usual_name(last_part(name));
+  const auto ending_in = [&](const std::string& word) {
+    if (recipe.values.contains(word)) return std::vector{"values." + word};
+    std::vector<std::string> all;
+    for (const std::string& key : key_names())
+      if (last_part(key) == word && key.find("NAME") == std::string::npos) all.push_back(key);
+    const auto is_elsewhere = [&](const std::string& key) { return !key.starts_with(table); };
+    if (!table.empty() && std::any_of(all.begin(), all.end(), [&](auto& key) { return !is_elsewhere(key); }))
+      std::erase_if(all, is_elsewhere);
+    return all;
+  };
+  std::vector<std::string> meant = ending_in(last);
+  if (meant.empty())
+    if (const std::string nearest = io::nearest_of(name, known); !nearest.empty()) meant = {nearest};
+  if (meant.empty()) meant = ending_in(io::nearest_of(last, lasts));
+  for (std::string& key : meant) key = fmt::format("'{}'", key);
+  return fmt::format("{}", fmt::join(meant, " or "));
+}
+
+const RecipeKey& known_recipe_key(const Recipe& recipe, const std::string& name, const std::string& where) {
   if (const RecipeKey* key = find_recipe_key(name)) return *key;
   // The keys of its table, or all keys if there is no such table.
   const std::string table = name.substr(0, name.find('.') + 1);
@@ -203,10 +241,10 @@ const RecipeKey& known_recipe_key(const std::string& name, const std::string& wh
     if (at != std::string::npos) known.back().replace(at, 4, block);
   }
   if (known.empty()) known = key_names();
-  const std::string nearest = io::nearest_of(name, known);
+  const std::string meant = meant_by(recipe, name, known);
   throw UsageError(fmt::format("{}: there is nothing called '{}' in a recipe", where, name),
                    fmt::format("there are {}", fmt::join(known, ", ")),
-                   nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean '{}'?", nearest));
+                   meant.empty() ? "see docs/recipes.md" : fmt::format("did you mean {}?", meant));
 }
 
 const char* recipe_type_in_words(io::TomlType type) {
@@ -235,7 +273,7 @@ bool fits_recipe(io::TomlType wanted, io::TomlType given) {
 
 void take_value(Recipe& recipe, const std::string& name, std::vector<std::string> texts,
                 const std::string& where) {
-  const RecipeKey& key = known_recipe_key(name, where);
+  const RecipeKey& key = known_recipe_key(recipe, name, where);
   const std::string place = fmt::format("{}: '{}'", where, name);
   const std::string last = name.substr(name.find('.') + 1);
   if (key.type != io::TomlType::list && texts.size() != 1) refuse_type(where, key, "a list");
@@ -254,7 +292,7 @@ void take_value(Recipe& recipe, const std::string& name, std::vector<std::string
 
 void take_entry(Recipe& recipe, const io::ConfigEntry& entry, const std::string& where) {
   const std::string name = fmt::format("{}", fmt::join(entry.path, "."));
-  const RecipeKey& key = known_recipe_key(name, where);
+  const RecipeKey& key = known_recipe_key(recipe, name, where);
   if (!fits_recipe(key.type, entry.type)) refuse_type(where, key, entry.type_in_words);
   std::vector<std::string> texts;
   if (entry.type != io::TomlType::list) texts.push_back(entry.text);
@@ -278,15 +316,15 @@ void take_set(Recipe& recipe, const std::string& set, const std::string& flag) {
     throw UsageError(fmt::format("{} is not UTF-8", where), "a model file keeps it as JSON",
                      "write it in UTF-8");
   }
-  const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
-  const std::string value = set.substr(equals + 1);
+  const std::string name = whole_key(recipe, set.substr(0, equals)), value = set.substr(equals + 1);
+  const RecipeKey& key = known_recipe_key(recipe, name, where);
   const bool is_toml = value.starts_with('"') || value.starts_with('\'') ||
                        (key.type == io::TomlType::list && value.starts_with('['));
   if (!is_toml) {
-    take_value(recipe, set.substr(0, equals), {value}, where);
+    take_value(recipe, name, {value}, where);
     return;
   }
-  for (const io::ConfigEntry& entry : io::parse_config(where, set, kSet))
+  for (const io::ConfigEntry& entry : io::parse_config(where, name + '=' + value, kSet))
     if (entry.type != io::TomlType::table) take_entry(recipe, entry, where);
 }
 
@@ -388,6 +426,10 @@ std::optional<io::TomlType> type_of_key(const std::string& name) {
   return key != nullptr ? std::optional(key->type) : std::nullopt;
 }
 
+std::string whole_key(const Recipe& recipe, const std::string& name) {
+  return recipe.values.contains(name) ? "values." + name : name;
+}
+
 Recipe changed(const Recipe& recipe, const std::vector<std::string>& sets, const std::string& flag) {
   Recipe other = recipe;
   for (const std::string& set : sets) take_set(other, set, flag);
@@ -395,8 +437,9 @@ Recipe changed(const Recipe& recipe, const std::vector<std::string>& sets, const
   return other;
 }
 
-void check_set(const std::string& set, const std::string& flag) {
+void check_set(const Recipe& recipe, const std::string& set, const std::string& flag) {
   Recipe any;
+  any.values = recipe.values;
   take_set(any, set, flag);
 }
 

@@ -91,8 +91,12 @@ std::vector<std::string> key_names();
 // What a key's value is written as in TOML: a text, a number .. Nothing for a key that does not exist.
 std::optional<io::TomlType> type_of_key(const std::string& name);
 
-// The file's recipe, with its values overridden by `sets` ("train.epochs=3"). Throws ConfigFileError and
-// UsageError naming file and line for invalid TOML, an unknown key or an invalid value; IoError missing.
+// "values.width" of "width" where the recipe has such a value; other names as they are.
+std::string whole_key(const Recipe& recipe, const std::string& name);
+
+// The file's recipe, with its values overridden by `sets` ("train.epochs=3", "width=16"). Throws
+// ConfigFileError and UsageError naming file and line for invalid TOML, an unknown key or an invalid value;
+// IoError missing.
 Recipe read(const std::string& path, const std::vector<std::string>& sets = {});
 // The same of the text of such a file. Errors call it "recipe".
 Recipe parse(const std::string& toml, const std::vector<std::string>& sets = {});
@@ -100,8 +104,9 @@ Recipe parse(const std::string& toml, const std::vector<std::string>& sets = {})
 Recipe parse_model(const std::string& toml);
 // The recipe with other values, as if they had been among `sets` above. Errors say that `flag` gave them.
 Recipe changed(const Recipe& recipe, const std::vector<std::string>& sets, const std::string& flag = "--set");
-// Throws as above if the key of "train.epochs=3" does not exist or cannot have this value in any recipe.
-void check_set(const std::string& set, const std::string& flag = "--set");
+// Throws as above if the key of "train.epochs=3" does not exist or cannot have this value in any recipe with
+// the [values] of this one.
+void check_set(const Recipe& recipe, const std::string& set, const std::string& flag = "--set");
 // The text of a file that gives the same recipe. Comments are gone.
 std::string in_toml(const Recipe& recipe);
 // Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.

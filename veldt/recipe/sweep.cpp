@@ -73,7 +73,7 @@ Sweep::Sweep(Recipe recipe, SweepOptions options) : recipe_(std::move(recipe)), 
         fmt::format("it can have {} at most", kMostRuns), "give fewer values, or --random 100");
   if (options_.random > 0) draw();
   plan_rounds();
-  check_some();
+  check_values();
 }
 
 // The draws of a longer sweep begin with those of a shorter one.
@@ -130,18 +130,37 @@ void Sweep::plan_rounds() {
         "train for longer, or leave it out");
 }
 
-// One combination at least has to be a recipe; the others are rows that say why they are not. Of very many
-// only the first are looked at.
-void Sweep::check_some() const {
+// Each value has to be part of a combination that is a recipe; other combinations are rows that say why they
+// are not. Of very many only the first are looked at.
+void Sweep::check_values() const {
   constexpr std::int64_t kLookedAt = 1000;
-  std::optional<UsageError> first;
-  for (std::int64_t i = 0; i < std::min(configurations_, kLookedAt); ++i) try {
-      recipe_of({.configuration = i, .seed = recipe_.seed, .name = {}});
-      return;
+  const std::int64_t count = std::min(configurations_, kLookedAt);
+  const auto fault_of = [this](const std::vector<std::string>& values) -> std::optional<UsageError> {
+    try {
+      static_cast<void>(recipe_with(values, recipe_.seed));
+      return std::nullopt;
     } catch (const UsageError& e) {
-      if (!first) first = e;
+      return e;
     }
-  if (first && configurations_ <= kLookedAt) throw UsageError(*first);
+  };
+  std::vector<std::string> good;
+  std::optional<UsageError> first;
+  for (std::int64_t i = 0; i < count && good.empty(); ++i)
+    if (std::optional<UsageError> fault = fault_of(settings(i)); !fault)
+      good = settings(i);
+    else if (!first)
+      first = std::move(fault);
+  if (good.empty() && count == configurations_) throw UsageError(*first);
+  for (std::size_t a = 0; a < axes_.size() && !good.empty(); ++a)
+    for (const std::string& value : axes_[a].values) {
+      std::vector<std::string> values = good;
+      values[a] = value;
+      const std::optional<UsageError> fault = fault_of(values);
+      bool fits = !fault;
+      for (std::int64_t i = 0; i < count && !fits; ++i)
+        fits = settings(i)[a] == value && !fault_of(settings(i));
+      if (!fits && count == configurations_) throw UsageError(*fault);
+    }
 }
 
 std::vector<std::string> Sweep::keys() const {
@@ -170,8 +189,11 @@ std::string Sweep::name_of_run(std::int64_t configuration, std::int64_t seed_num
 }
 
 Recipe Sweep::recipe_of(const Trial& trial) const {
-  std::vector<std::string> sets{fmt::format("train.seed={}", trial.seed)};
-  const std::vector<std::string> values = settings(trial.configuration);
+  return recipe_with(settings(trial.configuration), trial.seed);
+}
+
+Recipe Sweep::recipe_with(const std::vector<std::string>& values, std::int64_t seed) const {
+  std::vector<std::string> sets{fmt::format("train.seed={}", seed)};
   for (std::size_t i = 0; i < axes_.size(); ++i) sets.push_back(axes_[i].key + '=' + values[i]);
   Recipe recipe = changed(recipe_, sets, "--over");
   check_model(recipe);
@@ -210,6 +232,7 @@ std::optional<Trial> Sweep::take() {
 }
 
 void Sweep::tell(const Trial& trial, Outcome outcome) {
+  if (outcome.share <= 0) outcome.share = trial.until;
   outcomes_[run_number(trial.configuration, trial.seed - recipe_.seed)] = std::move(outcome);
   if (round_ > 0) shares_[trial.configuration] = trial.until;
   done_ += trial.until - trial.from;

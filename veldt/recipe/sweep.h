@@ -44,6 +44,7 @@ struct Outcome {
   enum class End { done, diverged, refused, failed } end = End::done;
   std::string reason = {};      // of all but done
   train::Scores scores = {};    // "val_accuracy", "test_loss" ..
+  double share = 0;             // of the training that it got; 0: as much as the trial asked for
   double seconds = 0;           // of training, all its parts
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t memory = 0;      // bytes at the most, 0: unknown
@@ -55,7 +56,7 @@ class Sweep {
 
   // Throws UsageError as sweep_axis(), for a key that is given twice, for more runs than kMostRuns, for more
   // random combinations than there are, for halving without a validation set or with too few combinations or
-  // epochs, and as changed() and check_model() where no combination is one that can be trained.
+  // epochs, and as changed() and check_model() for a value that is in no combination that can be trained.
   Sweep(Recipe recipe, SweepOptions options);
 
   const SweepOptions& options() const { return options_; }
@@ -84,7 +85,8 @@ class Sweep {
 
   // The last outcome of a combination and seed; null before there is one.
   const Outcome* outcome(std::int64_t configuration, std::int64_t seed_number) const;
-  // The share of the training that a combination was given.
+  // The share of the training that a combination was to have. Runs end at an evaluation, and may have had
+  // more.
   double share(std::int64_t configuration) const;
   // The score by which combinations are ordered, and whether a larger one is better: of the validation set if
   // there is one, else of the test set, else the loss. Empty before the first outcome.
@@ -100,7 +102,8 @@ class Sweep {
   };
   void plan_rounds();
   void draw();
-  void check_some() const;
+  void check_values() const;
+  Recipe recipe_with(const std::vector<std::string>& values, std::int64_t seed) const;
   std::int64_t member(std::int64_t place) const;
   std::int64_t run_number(std::int64_t configuration, std::int64_t seed_number) const;
   std::optional<double> mean_score(std::int64_t configuration, const std::string& name) const;

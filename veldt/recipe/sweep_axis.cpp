@@ -51,14 +51,8 @@ std::vector<std::string> values_in(const std::string& over, const std::string& t
 std::string key_of(const Recipe& recipe, const std::string& over) {
   const std::size_t equals = over.find('=');
   if (equals == std::string::npos) throw refused_over(over, "it gives no values", kExampleOfOver);
-  const std::string key = trimmed(over.substr(0, equals));
+  const std::string key = whole_key(recipe, trimmed(over.substr(0, equals)));
   if (key.empty()) throw refused_over(over, "it names no key", kExampleOfOver);
-  if (recipe.values.contains(key)) return "values." + key;
-  const std::string last = key.substr(key.rfind('.') + 1);
-  if (!type_of_key(key) && recipe.values.contains(last))
-    throw UsageError(fmt::format("--over {}: there is nothing called '{}' in a recipe", key, key),
-                     fmt::format("'{}' is a value of this one", last),
-                     fmt::format("did you mean 'values.{}'?", last));
   if (key == "train.seed")
     throw UsageError("--over cannot vary train.seed", "runs that differ by their seed alone are one row",
                      "give --seeds 3");
@@ -117,7 +111,7 @@ std::string number_text(const SweepAxis& axis, double value) {
 SweepAxis sweep_axis(const Recipe& recipe, const std::string& over, bool random) {
   SweepAxis axis{.key = key_of(recipe, over), .values = {}};
   const std::string text = trimmed(over.substr(over.find('=') + 1));
-  if (!type_of_key(axis.key)) check_set(axis.key + "=1", "--over");  // says what there is
+  if (!type_of_key(axis.key)) check_set(recipe, axis.key + "=1", "--over");  // says what there is
   if (text.empty()) throw refused_over(over, "the list of values is empty", kExampleOfOver);
   const io::TomlType type = *type_of_key(axis.key);
   axis.whole = type == io::TomlType::whole;
@@ -130,7 +124,7 @@ SweepAxis sweep_axis(const Recipe& recipe, const std::string& over, bool random)
                          "list the values, or draw from the range: --random 20");
     axis.values.clear();
     for (const double end : {axis.range->low, axis.range->high})
-      check_set(axis.key + '=' + number_text(axis, end), "--over");
+      check_set(recipe, axis.key + '=' + number_text(axis, end), "--over");
     return axis;
   }
   std::set<std::string> meanings;
@@ -138,7 +132,7 @@ SweepAxis sweep_axis(const Recipe& recipe, const std::string& over, bool random)
     if (value.empty())
       throw refused_over(over, "one of its values is empty",
                          "remove a comma, or write \"\" for an empty text");
-    check_set(axis.key + '=' + value, "--over");
+    check_set(recipe, axis.key + '=' + value, "--over");
     if (!meanings.insert(meaning_of(axis, value)).second)
       throw refused_over(over, fmt::format("{} is there twice", value), "give each value once");
   }

@@ -17,12 +17,21 @@ void add_value(std::vector<Spread>& all, const std::string& name, double value) 
   all.push_back({.name = name, .values = {value}});
 }
 
+// Twelve digits: no score has more, and a sum's last ones are noise.
+double rounded(double value) {
+  return std::isfinite(value) ? std::stod(fmt::format("{:.11e}", value)) : value;
+}
+
 void sum_up(Spread& spread) {
   const auto count = static_cast<double>(spread.values.size());
-  for (const double v : spread.values) spread.mean += v / count;
+  double largest = 0;
+  for (const double v : spread.values) spread.mean += v / count, largest = std::max(largest, std::abs(v));
+  spread.mean = rounded(spread.mean);
+  if (spread.values.size() < 2) return;
   double squares = 0;
   for (const double v : spread.values) squares += (v - spread.mean) * (v - spread.mean);
-  spread.deviation = spread.values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  const double deviation = rounded(std::sqrt(squares / (count - 1)));
+  spread.deviation = deviation > 1e-11 * largest ? deviation : 0;
 }
 
 SweepRow row_of(const Sweep& sweep, std::int64_t configuration) {
@@ -42,6 +51,7 @@ SweepRow row_of(const Sweep& sweep, std::int64_t configuration) {
       if (row.reason.empty()) row.reason = fmt::format("{}: {}", name_of(one->end), one->reason);
       continue;
     }
+    row.share = row.done == 0 ? one->share : std::max(row.share, one->share);
     ++row.done;
     for (const auto& [name, value] : one->scores) add_value(row.scores, name, value);
     row.seconds.values.push_back(one->seconds);
@@ -83,12 +93,12 @@ bool has_shares(const SweepTable& table) {
 // "0.9812 ± 0.0031": as many digits as the deviation makes sense of.
 std::string spread_text(const Spread& spread) {
   if (spread.values.empty()) return "";
-  if (spread.values.size() == 1) return fmt::format("{:.4g}", spread.mean);
-  if (!std::isfinite(spread.deviation)) return fmt::format("{:.4g} ± {:.4g}", spread.mean, spread.deviation);
-  const int digits = spread.deviation > 0
-                         ? std::clamp(1 - static_cast<int>(std::floor(std::log10(spread.deviation))), 0, 6)
-                         : 4;
-  return fmt::format("{:.{}f} ± {:.{}f}", spread.mean, digits, spread.deviation, digits);
+  if (!spread.deviation) return fmt::format("{:.4g}", spread.mean);
+  const double deviation = *spread.deviation;
+  if (!std::isfinite(deviation)) return fmt::format("{:.4g} ± {:.4g}", spread.mean, deviation);
+  const int digits =
+      deviation > 0 ? std::clamp(1 - static_cast<int>(std::floor(std::log10(deviation))), 0, 6) : 4;
+  return fmt::format("{:.{}f} ± {:.{}f}", spread.mean, digits, deviation, digits);
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -220,13 +230,13 @@ std::string csv_of(const SweepTable& table) {
   std::string text = csv_line(header);
   for (const SweepRow& row : table.rows) {
     std::vector<std::string> line = row.settings;
-    line.push_back(exact(row.share));
+    line.push_back(exact(rounded(row.share)));
     line.push_back(std::to_string(row.done + row.failed));
     line.push_back(std::to_string(row.failed));
     for (const std::string& name : names) {
       const Spread* score = row.score(name);
       line.push_back(score != nullptr ? exact(score->mean) : "");
-      line.push_back(score != nullptr && score->values.size() > 1 ? exact(score->deviation) : "");
+      line.push_back(score != nullptr && score->deviation ? exact(*score->deviation) : "");
     }
     line.push_back(row.seconds.values.empty() ? "" : fmt::format("{:.3f}", row.seconds.mean));
     line.push_back(known_count(row.parameters));
@@ -253,7 +263,7 @@ std::string runs_csv(const Sweep& sweep) {
       std::vector<std::string> line{sweep.name_of_run(row.configuration, i)};
       line.insert(line.end(), row.settings.begin(), row.settings.end());
       line.push_back(std::to_string(sweep.recipe().seed + i));
-      line.push_back(exact(row.share));
+      line.push_back(exact(rounded(one->share)));
       line.emplace_back(name_of(one->end));
       for (const std::string& name : names) {
         const auto at = std::find_if(one->scores.begin(), one->scores.end(),

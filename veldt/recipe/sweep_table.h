@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace veldt::recipe {
 struct Spread {
   std::string name;  // "val_accuracy"
   double mean = 0;
-  double deviation = 0;             // of the sample, with n - 1; 0 of one value
-  std::vector<double> values = {};  // one a seed
+  std::optional<double> deviation = {};  // of the sample, with n - 1; none of one value
+  std::vector<double> values = {};       // one a seed
 };
 
 struct SweepRow {

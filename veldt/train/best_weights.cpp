@@ -31,7 +31,7 @@ void BestWeights::begin(std::int64_t step) {
   if (top_) written_or_warned(events_, [&] { top_->begin(step); });
 }
 
-bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
+bool BestWeights::judge(std::int64_t step, double score, FitState& state, bool now) {
   const bool is_best =
       !std::isnan(score) &&
       (!state.best || (larger_is_better_ ? score > state.best->score : score < state.best->score));
@@ -45,21 +45,32 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
   state.best = {step, score};
   state.without_better = 0;
   kept_.reset();
-  const bool on_disk = !options_.out.empty() && written_or_warned(events_, [&] {
-    std::map<std::string, std::string> metadata = options_.metadata;
-    metadata["step"] = std::to_string(step);
-    metadata[score_] = str(score);
-    io::write_safetensors(path(), model_.state_dict(), metadata);
-  });
-  if (!on_disk && options_.restore_best) kept_ = copies_of(model_.state_dict());
+  const bool on_disk = now && write(*state.best, model_.state_dict());
+  if (!on_disk && (options_.restore_best || (!now && !options_.out.empty())))
+    kept_ = Kept{*state.best, copies_of(model_.state_dict()), !now};
   return true;
+}
+
+bool BestWeights::write(const FitState::Best& best, const NamedTensors& weights) {
+  return !options_.out.empty() && written_or_warned(events_, [&] {
+    std::map<std::string, std::string> metadata = options_.metadata;
+    metadata["step"] = std::to_string(best.step);
+    metadata[score_] = str(best.score);
+    io::write_safetensors(path(), weights, metadata);
+  });
+}
+
+void BestWeights::write() {
+  if (!kept_ || !kept_->waits) return;
+  kept_->waits = false;
+  if (write(kept_->best, kept_->weights)) kept_.reset();
 }
 
 void BestWeights::restore(std::int64_t step, const FitState& state) {
   if (!state.best || state.best->step == step) {
     if (average_.updates() > 0) average_.copy_to_parameters();
   } else if (kept_) {
-    model_.load_state_dict(*kept_);
+    model_.load_state_dict(kept_->weights);
   } else if (!load_file(state.best->step)) {
     warn(events_, "the weights of the best evaluation are lost: the last ones stay");
     return;

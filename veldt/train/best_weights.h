@@ -25,15 +25,25 @@ class BestWeights {
 
   // Call before the first step of a new or resumed run.
   void begin(std::int64_t step);
-  // Whether the score of an evaluation is the best so far. If so, keeps its weights and updates the state. A
-  // file that cannot be written is a warning.
-  bool judge(std::int64_t step, double score, FitState& state);
+  // Whether the score of an evaluation is the best so far. If so, keeps its weights and updates the state:
+  // `now` in the file, else in memory until write(). A file that cannot be written is a warning.
+  bool judge(std::int64_t step, double score, FitState& state, bool now);
+  // Writes the weights that wait in memory.
+  void write();
   // Restores the weights of the best evaluation, even from before a resumption: those that were measured, so
   // averages if there are any. `step`: the model's current step.
   void restore(std::int64_t step, const FitState& state);
 
  private:
+  // Weights that no file holds. They `wait` for one unless writing it has failed.
+  struct Kept {
+    FitState::Best best;
+    NamedTensors weights;
+    bool waits = false;
+  };
+
   std::string path() const;
+  bool write(const FitState::Best& best, const NamedTensors& weights);
   bool load_file(std::int64_t step);
 
   nn::Module& model_;
@@ -42,7 +52,7 @@ class BestWeights {
   const Events& events_;
   std::string score_;
   bool larger_is_better_;
-  std::optional<NamedTensors> kept_;  // if no file holds them
+  std::optional<Kept> kept_;
   std::optional<TopWeights> top_;
 };
 

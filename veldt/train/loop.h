@@ -51,6 +51,8 @@ class Task {
   virtual std::int64_t runs_ahead(std::int64_t /*step*/) const { return 1; }
   // Called after each step, with the loss before it, to update the state of own_state() and own_json().
   virtual void stepped(double /*loss*/) {}
+  // Called before a checkpoint is saved: files of the task's own are not to be behind it.
+  virtual void saving() {}
   // Tensors that the task changes, besides those of model and optimizer; prepare() and loss() may depend on
   // them. Checkpoints hold them too.
   virtual NamedTensors own_state() { return {}; }

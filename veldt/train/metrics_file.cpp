@@ -1,4 +1,4 @@
-// Rewrites metrics.csv and its JSON lines completely at each evaluation, so that readers never see half a
+// Rewrites metrics.csv and its JSON lines completely, so that readers never see half a
 // line.
 #include "veldt/train/metrics_file.h"
 
@@ -50,14 +50,19 @@ void MetricsFile::begin(std::int64_t step) {
 }
 
 void MetricsFile::add(const std::vector<std::string>& columns, const std::vector<double>& values) {
-  header_ = fmt::format("{}", fmt::join(columns, ","));
   std::string line = fmt::format("{}", static_cast<std::int64_t>(values.at(0)));
   for (std::size_t i = 1; i < values.size(); ++i)
     line += std::isnan(values[i]) ? std::string(",") : fmt::format(",{:.9g}", values[i]);
   if (!lines_.empty() && lines_.back().starts_with(line.substr(0, line.find(',') + 1))) lines_.pop_back();
   lines_.push_back(line);
-  std::string table = header_ + '\n', lines;
-  for (const std::string& l : lines_) table += l + '\n', lines += in_json(columns, l);
+  columns_ = columns;
+}
+
+void MetricsFile::write() {
+  if (columns_.empty()) return;
+  std::string table = fmt::format("{}\n", fmt::join(columns_, ",")), lines;
+  for (const std::string& l : lines_) table += l + '\n', lines += in_json(columns_, l);
+  columns_.clear();
   io::write_file(path_, table);
   io::write_file(std::filesystem::path(path_).replace_extension(".jsonl").string(), lines);
 }

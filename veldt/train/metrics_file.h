@@ -1,5 +1,5 @@
 // metrics.csv, and the same as JSON lines: a line for each evaluation of a fit; both files are complete after
-// each.
+// each write().
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 
@@ -16,12 +16,15 @@ class MetricsFile {
   // For a run that continues from `step`: keeps the lines of an existing file up to there. Without a file, or
   // from step 0, it starts empty. Throws IoError if it cannot be read.
   void begin(std::int64_t step);
-  // Writes the file with one more line, which replaces one of the same step. The first of `values` is the
-  // step; a value that is not finite is null in JSON. Throws IoError unwritable.
+  // One more line, which replaces one of the same step. The first of `values` is the step; a value that is
+  // not finite is null in JSON.
   void add(const std::vector<std::string>& columns, const std::vector<double>& values);
+  // Writes the files if there are lines that they lack. Throws IoError unwritable.
+  void write();
 
  private:
-  std::string path_, header_;
+  std::string path_;
+  std::vector<std::string> columns_;  // empty: all is written
   std::vector<std::string> lines_;
 };
 

@@ -68,6 +68,7 @@ RunCheckpoints::RunCheckpoints(Task& task, const RunOptions& options, const Even
 }
 
 std::optional<IoError> RunCheckpoints::save(const RunState& at) {
+  task_.saving();
   CheckpointData data;
   data.step = at.step;
   data.model = task_.model().state_dict();

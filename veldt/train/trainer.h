@@ -72,7 +72,8 @@ struct FitOptions {
   // Above 0, with a folder: keeps the weights of this many best evaluations in its top/ (TopWeights).
   std::int64_t keep_top = 0;
   // A folder for metrics.csv, metrics.jsonl, best.safetensors and checkpoints/, from which a later fit() may
-  // resume. Empty: nothing is written.
+  // resume. The first three are written once a second at most, before each checkpoint and at the end. Empty:
+  // nothing is written.
   std::string out = {};
   bool resume = false;
   double checkpoint_every = 30;  // seconds

@@ -10,9 +10,8 @@
 #include "veldt/nn/audit.h"
 #include "veldt/train/batch_slots.h"
 #include "veldt/train/batch_source.h"
-#include "veldt/train/best_weights.h"
+#include "veldt/train/fit_files.h"
 #include "veldt/train/fit_state.h"
-#include "veldt/train/metrics_file.h"
 #include "veldt/train/stretch.h"
 #include "veldt/train/trainer.h"
 #include "veldt/train/warn.h"
@@ -143,23 +142,6 @@ std::optional<Evaluation> best_of(const std::vector<Evaluation>& evaluations, co
   return Evaluation{.step = state.best->step, .scores = {{watched, state.best->score}}, .best = true};
 }
 
-// A line of metrics.csv.
-void write_measures(MetricsFile& file, const Evaluation& e) {
-  std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
-  std::vector<double> values{
-      static_cast<double>(e.step), e.epoch, e.train_loss, e.learning_rate, e.seconds, e.waiting};
-  const auto add = [&](const std::string& prefix, const Scores& scores) {
-    for (const auto& [name, value] : scores) {
-      columns.push_back(prefix + name);
-      values.push_back(value);
-    }
-  };
-  add("validation_", e.scores);
-  add("train_loss_", e.train_losses);
-  add("learning_rate_", e.learning_rates);
-  file.add(columns, values);
-}
-
 }  // namespace
 
 class Trainer::FitTask final : public Task {
@@ -177,17 +159,15 @@ class Trainer::FitTask final : public Task {
         schedules_(schedules_of(trainer.players_, options)),
         slots_(trainer.device(), options.record),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
-        best_weights_(trainer.model_, trainer.players_.averages(), options, events, watched_,
-                      trainer.larger_is_better(watched_)),
+        files_(trainer.model_, trainer.players_.averages(), options, events, watched_,
+               trainer.larger_is_better(watched_)),
         stretch_(source) {
     check_fit(options, source, validation);
-    if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
   }
 
   void begin(std::int64_t step) {
     step_ = step;
-    if (file_) file_->begin(step);
-    best_weights_.begin(step);
+    files_.begin(step);
     stretch_.begin();
   }
 
@@ -247,16 +227,17 @@ class Trainer::FitTask final : public Task {
     state_.waited += waited;
     if (validation_ != nullptr) {
       e.scores = trainer_.evaluate(*validation_);
-      e.best = best_weights_.judge(step_, score(e.scores, watched_), state_);
+      e.best = files_.judge(step_, score(e.scores, watched_), state_);
     }
     state_.seconds += stretch_.seconds();
     e.seconds = state_.seconds;
     stretch_.begin();
-    if (file_) written_or_warned(events_, [&] { write_measures(*file_, e); });
+    files_.add(e);
     evaluations_.push_back(e);
     if (on_evaluation_) on_evaluation_(e);
   }
 
+  void saving() override { files_.write(); }
   NamedTensors own_state() override { return trainer_.players_.state(); }
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
     trainer_.players_.load_state(saved);
@@ -283,7 +264,8 @@ class Trainer::FitTask final : public Task {
   void finish(FitResult& result) {
     if (result.run.stop != Stop::asked) {  // the run may be resumed in the middle
       evaluate();
-      if (options_.restore_best) best_weights_.restore(step_, state_);
+      files_.write();
+      if (options_.restore_best) files_.restore(step_, state_);
     }
     // Over all resumptions.
     const double seconds = state_.seconds + stretch_.seconds();
@@ -304,12 +286,11 @@ class Trainer::FitTask final : public Task {
   std::size_t audited_ = 0;                 // turns whose gradients were looked at
   BatchSlots slots_;
   std::string watched_;
-  BestWeights best_weights_;
+  FitFiles files_;
   Stretch stretch_;
   std::int64_t step_ = 0;  // taken so far
   FitState state_;
   std::vector<Evaluation> evaluations_;
-  std::optional<MetricsFile> file_;
 };
 
 FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
@@ -350,7 +331,12 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
   };
   if (!model_.training()) model_.train();
   FitResult result;
-  result.run = run(task, run_options, heard);
+  try {
+    result.run = run(task, run_options, heard);
+  } catch (...) {  // what was measured before it diverged
+    task.saving();
+    throw;
+  }
   task.finish(result);
   return result;
 }

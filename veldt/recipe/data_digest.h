@@ -1,0 +1,26 @@
+// What tells whether data are still the same, without reading all of them.
+// Tests: tests/recipe/data_digest_test.cpp, tests/app/sweep_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "veldt/recipe/recipe.h"
+
+namespace veldt::recipe {
+
+struct DataDigest {
+  std::int64_t files = 0, bytes = 0;
+  std::string digest;  // of their names, sizes and contents
+  bool operator==(const DataDigest&) const = default;
+};
+
+// Of the files that the recipe reads below `folder` from each of `paths` (data.path): a file, the pictures of
+// a folder and the folders in it, or the files of a folder. Contents are read up to 64 MiB in all, a part of
+// each file: its beginning and its end. Where the data are does not matter, only what is there. What is
+// missing counts nothing, so that there may be no files.
+DataDigest digest_of_data(const Recipe& recipe, const std::string& folder,
+                          const std::vector<std::string>& paths);
+
+}  // namespace veldt::recipe
