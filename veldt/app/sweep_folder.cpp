@@ -259,7 +259,7 @@ std::optional<Outcome> SweepFolder::result(const Trial& trial) const {
                     .parameters = io::whole_number<std::int64_t>(j.at("parameters")).value_or(0),
                     .memory = io::whole_number<std::int64_t>(j.at("memory_bytes")).value_or(0)};
     for (const auto& [name, value] : j.items())
-      for (const char* of : {"train_", "val_", "test_", "naive_", "better_"})
+      for (const char* of : {"train_", "val_", "test_", "naive_", "better_", "sample_", "waiting"})
         if (name.starts_with(of))
           outcome.scores.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
     return outcome;

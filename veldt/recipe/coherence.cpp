@@ -23,8 +23,7 @@ std::vector<std::string> words_of(std::string_view text) {
   std::string word;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     const char c = i < text.size() ? text[i] : ' ';
-    const bool joins =
-        c == '\'' && !word.empty() && i + 1 < text.size() && in_word(text[i + 1]);
+    const bool joins = c == '\'' && !word.empty() && i + 1 < text.size() && in_word(text[i + 1]);
     if (in_word(c) || joins) {
       word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     } else if (!word.empty()) {

@@ -9,11 +9,11 @@
 namespace veldt::recipe {
 
 // Two shares that a text written letter by letter can miss, for text that `learned` was the training text of:
-// "sample_words", the share of its words that `learned` has, and "sample_repeats", the share of its sequences of
-// three words that were in it before (Holtzman et al. 2020, "The curious case of neural text degeneration", look at
-// such repetition). Words are runs of letters, of apostrophes between letters, and of bytes beyond ASCII, without
-// regard to capitals; the last word, which may be cut off, does not count. NaN where there is no word, or no
-// sequence.
+// "sample_words", the share of its words that `learned` has, and "sample_repeats", the share of its sequences
+// of three words that were in it before (Holtzman et al. 2020, "The curious case of neural text
+// degeneration", look at such repetition). Words are runs of letters, of apostrophes between letters, and of
+// bytes beyond ASCII, without regard to capitals; the last word, which may be cut off, does not count. NaN
+// where there is no word, or no sequence.
 train::Scores coherence(std::string_view written, std::string_view learned);
 
 }  // namespace veldt::recipe

@@ -186,16 +186,35 @@ SweepTable table_of(const Sweep& sweep) {
   return table;
 }
 
+namespace {
+
+// Whether somewhere more than a tenth of the time was spent waiting for data.
+bool has_waited(const SweepTable& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const SweepRow& row) {
+    const Spread* waiting = row.score("waiting");
+    return waiting != nullptr && waiting->mean > 0.1;
+  });
+}
+
+// The score that rows are ordered by, beside one of the validation set that of the test set; what was
+// measured of the text that was written; and the time lost, if it matters.
+std::vector<std::string> shown_scores(const SweepTable& table) {
+  std::vector<std::string> shown;
+  if (!table.score.name.empty()) shown.push_back(table.score.name);
+  const std::string test =
+      table.score.name.starts_with("val_") ? "test_" + table.score.name.substr(4) : std::string();
+  for (const std::string& name : score_names(table))
+    if (name == test || (!test.empty() && name == "test_mae") || name.starts_with("sample_") ||
+        (name == "waiting" && has_waited(table)))
+      if (std::find(shown.begin(), shown.end(), name) == shown.end()) shown.push_back(name);
+  return shown;
+}
+
+}  // namespace
+
 std::string text_of(const SweepTable& table, std::size_t most) {
   const bool shares = has_shares(table);
-  std::vector<std::string> scores;
-  if (!table.score.name.empty()) scores.push_back(table.score.name);
-  // Beside a score of the validation set, that of the test set.
-  if (table.score.name.starts_with("val_")) {
-    const std::string test = "test_" + table.score.name.substr(4);
-    for (const std::string& name : score_names(table))
-      if (name == test || (name == "test_mae" && test != "test_mae")) scores.push_back(name);
-  }
+  const std::vector<std::string> scores = shown_scores(table);
   std::vector<std::vector<std::string>> lines(1);
   for (const std::string& key : table.keys) lines[0].push_back(last_of(key));
   lines[0].insert(lines[0].end(), scores.begin(), scores.end());
