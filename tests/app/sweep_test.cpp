@@ -60,7 +60,8 @@ std::vector<Words> table_in(const std::string& path) {
     for (std::string field; std::getline(parts, field, ',');) fields.push_back(field);
     if (kept.empty())
       for (const std::string& name : fields)
-        kept.push_back(name != "seconds" && !name.starts_with("waiting") && name != "memory_bytes" && name != "reason");
+        kept.push_back(name != "seconds" && !name.starts_with("waiting") && name != "memory_bytes" &&
+                       name != "reason");
     Words& row = rows.emplace_back();
     for (std::size_t i = 0; i < std::min(fields.size(), kept.size()); ++i)
       if (kept[i]) row.push_back(fields[i]);
