@@ -1,7 +1,8 @@
 // Corruptions of pictures, f32 [channels, height, width] in 0..1, each of one strength: how well does a
 // network do on pictures that are worse than those it learned from? After Hendrycks & Dietterich 2019
 // (ImageNet-C). They are transforms for a Loader like those of augment.h, whose gaussian_noise() is one too;
-// only direction and place are drawn, so that every picture suffers alike. Tests: tests/data/corrupt_test.cpp
+// only direction and place are drawn.
+// Tests: tests/data/corrupt_test.cpp, tests/app/corrupt_test.cpp
 #pragma once
 
 #include <cstdint>
