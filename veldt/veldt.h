@@ -67,6 +67,7 @@
 #include "veldt/io/state.h"
 #include "veldt/io/torch_file.h"
 #include "veldt/data/augment.h"
+#include "veldt/data/corrupt.h"
 #include "veldt/data/dataset.h"
 #include "veldt/data/encoding.h"
 #include "veldt/data/fetch.h"

@@ -195,6 +195,9 @@ TEST_F(ExportVerb, RefusesWhatIsNoModel) {
   EXPECT_TRUE(has_three_lines(ran.err));
   const Ran onto = run_veldt({"export", dir_ / "m.safetensors", "-o", dir_ / "m.safetensors"});
   EXPECT_EQ(onto.exit_code, 2);
+  const Ran other = run_veldt({"export", dir_ / "m.safetensors", "-o", dir_ / "x.txt"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("networks are written as .onnx"));
 }
 
 }  // namespace

@@ -53,9 +53,10 @@ RanHere run_here(Words words, const std::string& directory, Call call, std::int6
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
+    const cli::Program& program = app::program();  // made before main() can tell of anything
     FailingCall failing(call, n, error);
     const Watch watch(failing);
-    const int code = cli::run_command(app::program(), static_cast<int>(words.size()), argv.data());
+    const int code = cli::run_command(program, static_cast<int>(words.size()), argv.data());
     *calls = failing.count();
     return code;
   });

@@ -119,7 +119,10 @@ TEST(Import, MakesAKnownNetwork) {
 }
 
 TEST(Import, RefusesWithThreeLines) {
-  const TempDir dir;
+  const TempDir dir, others;
+  put_bytes(others / "notes.txt", "[notes]\nof a day\n");
+  put_bytes(others / "config.pt", "config\n");
+  put_bytes(others / "empty.safetensors", "");
   struct Case {
     std::vector<std::string> words;
     int exit_code;
@@ -131,6 +134,10 @@ TEST(Import, RefusesWithThreeLines) {
       {{kTorchFiles + "module.pt"}, 4, "torch.save(model.state_dict()"},
       {{kTorchFiles + "torchscript.pt"}, 4, "torch.jit.load"},
       {{"missing.pt"}, 3, "missing.pt"},
+      {{others / "notes.txt"}, 4, "it seems to be text"},
+      {{others / "config.pt"}, 4, "it seems to be text"},
+      {{others / "empty.safetensors"}, 4, "the file is empty"},
+      {{kCub}, 4, "it seems to be a PNG"},
       {{good, "--take", "ema"}, 2, "its keys there are a, b"},
       {{good, "--map", "("}, 2, "--map"},
       {{good, "--map", "(", ""}, 2, "no regular expression"},

@@ -56,6 +56,8 @@ TEST_F(OnnxVerbs, CountsWhatIsNotFinite) {
   const Ran ran = run_veldt({"run", model_, "--input", array_});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("mean nan, 3 not finite\n"), std::string::npos) << ran.out;
+  io::write_npy(array_, Tensor::of({1, 2}, {-std::numeric_limits<float>::quiet_NaN(), 1}));
+  EXPECT_EQ(run_veldt({"run", model_, "--input", array_}).out.find("-nan"), std::string::npos);
   EXPECT_EQ(ran.out.find("     0  "), std::string::npos) << "no order of what has none: " << ran.out;
 }
 
@@ -100,6 +102,9 @@ TEST_F(OnnxVerbs, SaysWhatDoesNotFit) {
   io::write_npy(array_, zeros({1, 2}, DType::i64));
   expect_refused({"run", model_, "--input", array_}, 2, "cannot be int64[1,2]");
   expect_refused({"run", model_, "--input", "x="}, 2, "names no file");
+  io::write_file(dir_ / "empty.npy", ""), io::write_file(dir_ / "notes.txt", "notes");
+  expect_refused({"run", model_, "--input", dir_ / "empty.npy"}, 4, "the file ends within its header");
+  expect_refused({"run", model_, "--input", dir_ / "notes.txt"}, 4, "it seems to be text");
   expect_refused({"run", model_, "--input", VELDT_SOURCE "/tests/golden/torch/checkpoint.pt"}, 4,
                  "a file of PyTorch's");
   expect_refused({"run", kCub, "--input", array_}, 4, "it seems to be a PNG");
@@ -143,6 +148,9 @@ TEST_F(OnnxVerbs, InfoVerifiesTheGraph) {
   io::write_file(dir_ / "mask.onnx", sum("x", -std::numeric_limits<float>::infinity()));
   EXPECT_EQ(json::parse(run_veldt({"info", dir_ / "mask.onnx", "--json", "--verify"}).out).at("not_finite"),
             2);
+  io::write_file(dir_ / "nan.onnx", sum("x", std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_EQ(run_veldt({"info", dir_ / "nan.onnx"}).exit_code, 0);
+  expect_refused({"info", dir_ / "nan.onnx", "--verify"}, 9, "1 of its 3 constant numbers is NaN");
   io::write_file(dir_ / "loose.onnx", sum("nowhere", 1));
   EXPECT_EQ(run_veldt({"info", dir_ / "loose.onnx"}).exit_code, 0);
   expect_refused({"info", dir_ / "loose.onnx", "--verify"}, 4, "nowhere");

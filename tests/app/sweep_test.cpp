@@ -115,6 +115,16 @@ TEST_F(SweepVerb, MakesATableOfAllCombinations) {
   EXPECT_EQ(table[0][0] + table[0][1] + table[0][2], "optimizer.lrvalues.widthshare");
   EXPECT_EQ(table[1][0], "0.1");  // in nine epochs the faster one is better
   EXPECT_TRUE(fs::exists(in("s", "sweep.svg")));
+  // The same again of the folder alone.
+  const Ran info = run_veldt({"info", dir_ / "s"});
+  EXPECT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_EQ(info.out, ran.out);
+  const json described = json::parse(run_veldt({"info", dir_ / "s", "--json"}).out);
+  EXPECT_EQ(described.at("kind"), "sweep");
+  EXPECT_EQ(described.at("rows").size(), 4U);
+  const std::string best_run = described.at("best_run");
+  EXPECT_THAT(ran.out, HasSubstr("the best run: " + best_run + "\n"));
+  EXPECT_EQ(run_veldt({"eval", best_run, "--data", dir_ / "", "--part", "validation"}).exit_code, 0);
   // Each is a run like any other.
   const std::string run = in("s", "lr=0.1_width=4_seed=2");
   const Ran eval = run_veldt({"eval", run, "--data", dir_ / "", "--part", "validation", "--json"});
@@ -477,9 +487,22 @@ TEST_F(SweepVerb, DamagedFilesAreNamed) {
        {"", "[]", "{}", "{\"format\": \"veldt-sweep\"}", "{\"format\": 3, \"version\": 1}"}) {
     put_bytes(of_sweep, text);
     EXPECT_EQ(sweep("s", again).exit_code, 9) << text;
+    EXPECT_EQ(run_veldt({"info", dir_ / "s"}).exit_code, 9) << text;
   }
   std::string newer = before;
   newer.replace(newer.find("\"version\": 1"), 12, "\"version\": 2");
+  for (const auto& [was, is] : {std::pair{"\"seeds\": 1", "\"seeds\": -1"},
+                                {"\"seeds\": 1", "\"seeds\": 1e300"},
+                                {"\"over\"", "\"ov\""},
+                                {"\"data.kind\"", "\"data.kin\""},
+                                {"optimizer.lr=0.1", "optimizer.lr=x"}}) {
+    std::string other = before;
+    other.replace(other.find(was), std::string(was).size(), is);
+    put_bytes(of_sweep, other);
+    const Ran info = run_veldt({"info", dir_ / "s"});
+    EXPECT_EQ(info.exit_code, 9) << is << info.err;
+    EXPECT_THAT(info.err, HasSubstr("sweep.json is damaged")) << is;
+  }
   put_bytes(of_sweep, newer);
   EXPECT_EQ(sweep("s", again).exit_code, 9);
   put_bytes(of_sweep, before);

@@ -429,6 +429,19 @@ TEST(Info, ListsTheTensorsOfAnyFile) {
   EXPECT_EQ(info.at("tensors").size(), 2u);
 }
 
+TEST(Info, ListsTheColumnsOfATable) {
+  const TempDir dir;
+  put_bytes(dir / "t.csv", "x,y,kind\n0.5,-1,a\n2,1e3,b\n0.25,2,a\n");
+  const json info = json_of({"info", dir / "t.csv"});
+  EXPECT_EQ(info.at("kind"), "table");
+  EXPECT_EQ(info.at("rows"), 3);
+  EXPECT_EQ(info.at("columns").at(1),
+            (json{{"column", "y"}, {"holds", "numbers"}, {"least", -1}, {"most", 1000}}));
+  EXPECT_EQ(info.at("columns").at(2), (json{{"column", "kind"}, {"holds", "texts"}, {"different", 2}}));
+  put_bytes(dir / "t.csv", "x,y,kind\n0.5,-1\n");
+  EXPECT_EQ(run_veldt({"info", dir / "t.csv"}).exit_code, 4);
+}
+
 TEST(Info, VerifyFindsAFlippedBitOfAModel) {
   const TempDir dir;
   const std::string path = dir / "m.safetensors";

@@ -1,5 +1,5 @@
 // PNG as it is written: every level comes back, rows come in any portions, and a full disk leaves the old
-// file.
+// file. A JPEG in memory has the bytes of one in a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,6 +10,10 @@
 #include "tests/io/faults.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 
 namespace veldt::io {
 namespace {
@@ -109,6 +113,21 @@ TEST(CrashWriteImage, LeavesTheOldPictureOnAFullDisk) {
   EXPECT_TRUE(says(error, "No space left")) << error.what();
   EXPECT_EQ(test::bytes_of(dir / "disk/a.png"), before);
   EXPECT_EQ(count_entries(dir / "disk"), 1u);
+}
+
+TEST(WriteImage, AJpegInMemoryHasTheBytesOfAFile) {
+  const TempDir dir;
+  for (const std::int64_t channels : {1, 3}) {
+    const Tensor levels = levels_of(8, {23, 31, channels});
+    write_image(dir / "a.jpg", levels, {.quality = 40});
+    const std::string bytes = jpeg_bytes(to(round(levels * 255.0), DType::u8), 40);
+    EXPECT_EQ(bytes, test::bytes_of(dir / "a.jpg"));
+  }
+  for (const Tensor& no_picture :
+       {zeros({4, 4, 3}), zeros({4, 4}, DType::u8), zeros({4, 4, 2}, DType::u8), zeros({0, 4, 3}, DType::u8)})
+    EXPECT_THROW(jpeg_bytes(no_picture, 40), ShapeError);
+  for (const int quality : {0, 101, -1})
+    EXPECT_THROW(jpeg_bytes(zeros({4, 4, 3}, DType::u8), quality), ConfigError);
 }
 
 TEST(ImageWriter, TakesRowsInAnyPortions) {

@@ -22,6 +22,9 @@ TEST(Suggest, NamesTheNearestOrTheOneBegun) {
   EXPECT_EQ(nearest_of("--stpes", known), "--steps");
   EXPECT_EQ(nearest_of("--check", known), "--checkpoint");
   EXPECT_EQ(nearest_of("--colour", known), "");
+  EXPECT_EQ(nearest_of("noise", {"gaussian_noise", "gaussian_blur"}), "gaussian_noise");
+  EXPECT_EQ(nearest_of("gaus", {"a_gaussian_noise", "a_gaussian_blur"}), "");  // either
+  EXPECT_EQ(nearest_of("bor", {"the_labor_of_it"}), "");                       // too short
   EXPECT_EQ(nearest_of("", known), "");
   EXPECT_EQ(nearest_of("--", known), "");
   EXPECT_EQ(nearest_of(std::string(100'000, 'a'), known), "");

@@ -41,6 +41,7 @@ TEST(SweepTable, HasMeansAndDeviationsOverSeeds) {
   EXPECT_DOUBLE_EQ(whole.score("val_accuracy")->deviation.value(), 0.25);
   EXPECT_EQ(whole.score("val_loss"), nullptr);
   EXPECT_EQ(whole.memory, 3000);
+  EXPECT_EQ(table.best_run, "lr=0.1_seed=3");
   EXPECT_EQ(table.rows[1].failed, 1);
   EXPECT_DOUBLE_EQ(table.rows[1].score("val_accuracy")->mean, 0.625);
 }

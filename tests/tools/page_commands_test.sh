@@ -78,6 +78,7 @@ inputs() {
     for ((i = 0; i < 144; ++i)); do printf '%d-%02d,%d\n' $((1949 + i / 12)) $((i % 12 + 1)) $((100 + i + i % 12 * 5)); done
   } >data/timeseries/airline-passengers.csv
   cp data/timeseries/airline-passengers.csv .
+  cp "$source"/examples/data/flowers.csv data/
   for ((i = 0; i < 200; ++i)); do
     printf 'the third of march nineteen eighty %d .. and may: jump quickly over boxes with a vizier\t1984-03-%02d\n' "$i" \
       $((i % 28 + 1))
@@ -98,7 +99,8 @@ run() {
     *'veldt fit '*) command+=' --steps 3' ;;
     *'veldt sweep '*)
       command=${command/--random 20/--random 2} command=${command/--seeds 3/--seeds 1}
-      command+=' --data data --set train.epochs=8 --set data.batch=20 --set train.evaluate_every=6'
+      command+=' --data data --set train.epochs=8 --set train.evaluate_every=6'
+      [[ $command == *'--over data.batch'* ]] || command+=' --set data.batch=20'
       ;;
     *'--find-rate'*) command+=' --data data' ;;
     *'veldt train '*mnist*) command+=' --data data --set train.epochs=1 --set data.batch=10' ;;
@@ -127,6 +129,7 @@ run 'veldt train recipes/airline.toml'
 run 'veldt train recipes/char_lstm.toml'
 run 'veldt train recipes/unet.toml'
 run 'veldt train recipes/dates.toml'
+run 'veldt sweep recipes/mnist.toml --over optimizer.lr=1e-3,4e-3,1e-2 --seeds 3'
 
 presets=$(sed -n 's/^ *"name": "\(.*\)",$/\1/p' "$source/CMakePresets.json")
 verbs=$("$source/dev" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')

@@ -32,7 +32,6 @@
 #include "veldt/ops/unary.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/sgd.h"
-#include "veldt/train/metrics_file.h"
 
 namespace veldt::train {
 namespace {
@@ -513,19 +512,6 @@ TEST(Trainer, WritesItsMeasuresAsJsonLinesToo) {
   EXPECT_EQ(count, 2);
 }
 
-// The table is a file that anybody may edit between two runs.
-TEST(Trainer, WritesJsonLinesOfWhateverTheTableHeld) {
-  const TempDir dir;
-  io::write_file(dir / "metrics.csv", "step,loss\n1,0.5\n2,\"}\n3,.5x\n4,inf\n5,0x1p3\n");
-  MetricsFile file(dir / "metrics.csv");
-  file.begin(5);
-  file.add({"step", "loss"}, {6, 0.25});
-  file.write();
-  EXPECT_EQ(bytes_of(dir / "metrics.jsonl"),
-            "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":null}\n{\"step\":3,\"loss\":null}\n"
-            "{\"step\":4,\"loss\":null}\n{\"step\":5,\"loss\":null}\n{\"step\":6,\"loss\":0.25}\n");
-}
-
 TEST(Trainer, KeepsTheWeightsOfTheBestEvaluations) {
   const TempDir dir;
   Learner learner;
@@ -592,13 +578,6 @@ TEST(Trainer, CountsTheWaitingOfAllItsEpochs) {
   const FitResult more = second.trainer.fit(train, nullptr, options);
   EXPECT_EQ(more.evaluations.size(), 1u);
   EXPECT_GT(more.waiting * more.run.seconds, 0.1);
-}
-
-TEST(Trainer, MeasuresThatCannotBeReadAreAnErrorOfTheirOwn) {
-  MetricsFile file(std::string(5000, 'x') + "/metrics.csv");
-  EXPECT_THROW(file.begin(3), IoError);
-  MetricsFile none("/nowhere/metrics.csv");
-  none.begin(3);
 }
 
 }  // namespace

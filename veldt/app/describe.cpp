@@ -7,11 +7,14 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "veldt/app/inputs.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
+#include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
@@ -202,7 +205,61 @@ Json describe_sound(const std::string& path, bool verify, std::int64_t max_pixel
   return out;
 }
 
+namespace {
+
+// Whether the first line of a table says that its lines are pixels, or is meant to.
+bool has_pixels(const std::string& path) {
+  std::string line(64, '\0');
+  io::InputFile file(path);
+  line.resize(file.read(line.data(), line.size()));
+  if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+  line.erase(std::min(line.find('\n'), line.size()));
+  std::erase_if(line, [](char c) { return c == ' ' || c == '\r' || c == '"'; });
+  for (char& c : line)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return line == "x,y,pixel_value" || line == "x,y,grey" || line == "x,y,r,g,b";
+}
+
+std::optional<double> number_in(const std::string& field) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  const bool is_number = error == std::errc() && end == field.data() + field.size() && std::isfinite(value);
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+// Of numbers the least and the most, of texts how many different ones.
+Json describe_column(const std::string& name, const std::vector<std::string>& fields) {
+  std::optional<double> least, most;
+  bool numbers = true;
+  for (const std::string& field : fields) {
+    const std::optional<double> value = number_in(field);
+    numbers = numbers && value;
+    if (!numbers) break;
+    least = std::min(*value, least.value_or(*value)), most = std::max(*value, most.value_or(*value));
+  }
+  const auto shown = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  if (numbers)
+    return {{"column", name}, {"holds", "numbers"}, {"least", shown(least)}, {"most", shown(most)}};
+  const std::set<std::string> different(fields.begin(), fields.end());
+  return {{"column", name}, {"holds", "texts"}, {"different", different.size()}};
+}
+
+// What a recipe for a table or a series can learn from.
+Json describe_columns(const std::string& path) {
+  const std::vector<std::string> columns = io::csv_columns(path);
+  const io::CsvTable table = io::read_csv(path, {}, columns);
+  Json out = begun("table", path), rows = Json::array();
+  out["rows"] = table.values.size(0);
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    rows.push_back(describe_column(columns[i], table.texts.at(i)));
+  out["columns"] = rows;
+  return out;
+}
+
+}  // namespace
+
 Json describe_table(const std::string& path, std::int64_t max_pixels) {
+  if (!has_pixels(path)) return describe_columns(path);
   const Tensor picture = io::read_pixel_csv(path, {.max_pixels = max_pixels});
   Json out = begun("picture", path);
   out["format"] = "pixel table";

@@ -151,6 +151,9 @@ ExportedNetwork network_to_export(const std::string& path) {
 }
 
 int export_network(const ExportFlags& flags, Context& context) {
+  if (!flags.output.ends_with(".onnx"))
+    throw UsageError(fmt::format("cannot write {}", flags.output), "networks are written as .onnx",
+                     "give it this ending");
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {

@@ -18,6 +18,7 @@
 #include "veldt/app/onnx_files.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/app/sweep_report.h"
 #include "veldt/app/verbs.h"
 #include "veldt/field/options.h"
 #include "veldt/io/directory.h"
@@ -30,6 +31,7 @@ namespace {
 constexpr const char* kInfoExamples =
     "  veldt info cub.safetensors            the network, the picture it was fitted to, how it was trained\n"
     "  veldt info runs/cub --verify          every checkpoint of a run, read through and checked\n"
+    "  veldt info runs/mnist-sweep           the table of a sweep\n"
     "  veldt info resnet18.pth               the tensors that PyTorch saved\n"
     "  veldt info cub.png --json\n";
 
@@ -105,7 +107,20 @@ Json describe(const InfoFlags& flags) {
   refuse_file(flags.path);
 }
 
+int info_of_sweep(const InfoFlags& flags, Context& context) {
+  const recipe::SweepTable table = table_in_folder(flags.path);
+  if (!context.json) {
+    context.out.foreign_text(sweep_in_words(table, flags.path));
+    return kOk;
+  }
+  Json out = {{"kind", "sweep"}};
+  out.update(sweep_in_json(table, flags.path));
+  context.out.json(out);
+  return kOk;
+}
+
 int info(const InfoFlags& flags, Context& context) {
+  if (io::exists(flags.path + "/sweep.json")) return info_of_sweep(flags, context);
   const Json description = describe(flags);
   if (context.json) {
     context.out.json(description);
@@ -123,7 +138,7 @@ Run add_info(VerbOptions& verb, Context& context) {
   add_path(
       verb, "FILE", flags->path,
       "a model, any file of tensors (.safetensors, .pt, .npz), an ONNX graph, a checkpoint, a directory of "
-      "checkpoints, the folder of a run, a picture, a sound or a pixel table")
+      "checkpoints, the folder of a run or of a sweep, a picture, a sound, a table (.csv)")
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and the names in a graph, count the numbers that are not finite; "

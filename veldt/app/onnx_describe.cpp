@@ -15,7 +15,9 @@
 #include "veldt/onnx/network.h"
 #include "veldt/onnx/operators.h"
 #include "veldt/onnx/program.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
@@ -39,13 +41,18 @@ struct Census {
   std::set<std::string> missing;
   std::int64_t nodes = 0, weights = 0, bytes = 0;
   std::optional<std::int64_t> not_finite = {};  // none: not looked for, which reads every number
+  std::int64_t nans = 0;
 };
 
 void count(const onnx::Value& constant, Census& census) {
   if (!constant.is_tensor()) return;
-  census.weights += constant.tensor().numel();
-  if (census.not_finite) *census.not_finite += count_not_finite(constant.tensor());
-  census.bytes += constant.tensor().numel() * static_cast<std::int64_t>(size_of(constant.tensor().dtype()));
+  const Tensor& numbers = constant.tensor();
+  census.weights += numbers.numel();
+  if (const std::int64_t found = census.not_finite ? count_not_finite(numbers) : 0; found > 0) {
+    *census.not_finite += found;
+    census.nans += static_cast<std::int64_t>(sum(to(not_equal(numbers, numbers), DType::f64)).item());
+  }
+  census.bytes += numbers.numel() * static_cast<std::int64_t>(size_of(numbers.dtype()));
 }
 
 void count(const onnx::Graph& graph, const onnx::Model& model, Census& census);
@@ -130,6 +137,12 @@ Json describe_onnx(const std::string& path, bool nodes, bool verify) {
   if (!model.metadata.empty()) out["metadata"] = model.metadata;
   if (verify) {
     onnx::prepare(model);  // throws where the graph does not hold together
+    // An infinity may be meant, as in a mask.
+    if (census.nans > 0)
+      throw IoError(IoError::Kind::corrupt, fmt::format("{} is damaged", path),
+                    fmt::format("{} of its {} constant numbers {} NaN", census.nans, census.weights,
+                                census.nans == 1 ? "is" : "are"),
+                    "export it again, from a network that has not diverged");
     out["not_finite"] = *census.not_finite;
     out["verified"] = true;
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -68,9 +69,11 @@ std::int64_t fixed_size(const onnx::ValueInfo& input, std::size_t dim) {
 onnx::Value picture_for(const RunFlags& flags, const std::string& path, const onnx::ValueInfo& input,
                         const Context& context) {
   const std::size_t rank = input.type.dimensions.size(), batch = rank == 4 ? 1 : 0;
-  if (input.type.ranked && rank != 3 && rank != 4)
+  if (input.type.ranked && rank != 3 && rank != 4) {
+    static_cast<void>(load_picture(path, flags.max_pixels, context));  // if it is one
     throw UsageError(fmt::format("the input \"{}\" cannot be a picture", input.name),
                      fmt::format("the graph takes {}", input.type.description()), "give an array (.npy)");
+  }
   const auto is_colour = [](std::int64_t n) { return n == 1 || n == 3; };
   const bool last =
       rank > 0 && is_colour(fixed_size(input, batch + 2)) && !is_colour(fixed_size(input, batch));
@@ -130,7 +133,7 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
       throw UsageError(fmt::format("--input {} names no file", on_one_line(text)),
                        "nothing follows the =", "write --input NAME=FILE");
     const std::string head = first_bytes(path);
-    if (name.empty() && head.starts_with("PK")) {
+    if (name.empty() && (head.starts_with("PK") || path.ends_with(".npz"))) {
       for (const NamedTensor& array : io::read_npz(path))
         put(array.name, converted(array.tensor, info(array.name)));
       continue;
@@ -143,7 +146,7 @@ std::map<std::string, onnx::Value> read_inputs(const RunFlags& flags, const onnx
       name = network.inputs().front().name;
     }
     const onnx::ValueInfo& input = info(name);
-    if (head.starts_with("\x93NUMPY"))
+    if (head.starts_with("\x93NUMPY") || path.ends_with(".npy"))
       put(name, converted(io::read_npy(path), input));
     else
       put(name, picture_for(flags, path, input, context));
@@ -189,13 +192,19 @@ Json described(const std::string& name, const onnx::Value& value, std::int64_t t
   return row;
 }
 
+// Without the sign that a NaN may have.
+std::string number_in_words(const Json& number) {
+  const double x = number.get<double>();
+  return std::isnan(x) ? "nan" : fmt::format("{:.6g}", x);
+}
+
 void print_outputs(const Json& rows, Context& context) {
   for (const Json& row : rows) {
     std::string text =
         fmt::format("{}  {}", on_one_line(row["name"].get<std::string>()), row["type"].get<std::string>());
     if (row.contains("mean"))
-      text += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", row["least"].get<double>(),
-                          row["most"].get<double>(), row["mean"].get<double>());
+      text += fmt::format("  {} to {}, mean {}", number_in_words(row["least"]), number_in_words(row["most"]),
+                          number_in_words(row["mean"]));
     if (row.contains("not_finite"))
       text += fmt::format(", {} not finite", row["not_finite"].get<std::int64_t>());
     if (row.contains("values"))

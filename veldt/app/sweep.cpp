@@ -13,6 +13,7 @@
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/run_folder.h"
 #include "veldt/app/sweep_folder.h"
+#include "veldt/app/sweep_report.h"
 #include "veldt/app/sweep_runs.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
@@ -21,7 +22,6 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/core/cores.h"
 #include "veldt/core/threads.h"
-#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/sweep.h"
@@ -160,35 +160,6 @@ class SweepView {
   bool said_memory_ = false;
 };
 
-nlohmann::ordered_json sweep_in_json(const recipe::SweepTable& table, const SweepFolder& folder,
-                                     double seconds) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const recipe::SweepRow& row : table.rows) {
-    nlohmann::ordered_json one, values, scores;
-    for (std::size_t i = 0; i < table.keys.size(); ++i) values[table.keys[i]] = row.settings[i];
-    for (const recipe::Spread& score : row.scores)
-      scores[score.name] = {
-          {"mean", score.mean},
-          {"deviation", score.deviation ? nlohmann::ordered_json(*score.deviation) : nullptr},
-          {"values", score.values}};
-    one = {{"values", values},
-           {"share", row.share},
-           {"runs", row.done + row.failed},
-           {"failed", row.failed},
-           {"scores", scores},
-           {"seconds", row.seconds.mean},
-           {"parameters", row.parameters},
-           {"memory_bytes", row.memory}};
-    if (!row.reason.empty()) one["reason"] = row.reason;
-    rows.push_back(one);
-  }
-  return {{"output", folder.path()},
-          {"score", table.score.name},
-          {"larger_is_better", table.score.larger_is_better},
-          {"seconds", seconds},
-          {"rows", rows}};
-}
-
 // What is wrong with the machine or the command line, and not with a combination, ends the sweep when it
 // meets the first run.
 void check_first_end(const EndedTrial& one, bool any_done) {
@@ -213,13 +184,6 @@ bool train_all(recipe::Sweep& sweep, SweepRuns& runs, SweepView& view, const Sto
     if (ended.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return sweep.over();
-}
-
-std::string files_in_words(const SweepFolder& folder) {
-  std::string text;
-  for (const char* name : {"sweep.csv", "sweep.svg"})
-    if (const std::string file = folder.in(name); io::exists(file)) text += on_one_line(file) + '\n';
-  return text;
 }
 
 int exit_code_of(const recipe::SweepTable& table) {
@@ -286,10 +250,13 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   }
   if (!context.quiet && view.old_runs() == view.ended_runs())
     print_note("the sweep was already complete; nothing was trained");
-  if (context.json)
-    context.out.json(sweep_in_json(table, folder, view.seconds()));
-  else
-    context.out.foreign_text(recipe::text_of(table) + "\n" + files_in_words(folder));
+  if (context.json) {
+    nlohmann::ordered_json out = sweep_in_json(table, folder.path());
+    out["seconds"] = view.seconds();
+    context.out.json(out);
+  } else {
+    context.out.foreign_text(sweep_in_words(table, folder.path()));
+  }
   if (!context.quiet && !table.score.name.starts_with("val_") && !table.score.name.empty())
     print_note(
         fmt::format("the rows are ordered by {}, because the recipe holds nothing back for validation: "

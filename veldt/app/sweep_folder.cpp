@@ -32,6 +32,7 @@ using recipe::Outcome;
 using recipe::Trial;
 
 constexpr int kSweepVersion = 1;
+constexpr const char* kOtherFolder = "name another folder, --out DIR";
 constexpr double kPatience = 5;  // seconds, for the children of a sweep that was killed
 
 IoError damaged(const std::string& path, const std::string& why, const std::string& fix) {
@@ -170,13 +171,43 @@ Descriptor SweepFolder::locked() const {
   return lock;
 }
 
-void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::int64_t& threads) const {
-  const std::string file = in("sweep.json"), fix = "name another folder, --out DIR";
-  const json before = read_json(file, fix);
-  if (before.value("format", json()) != json("veldt-sweep")) throw damaged(file, "it is not of a sweep", fix);
+json SweepFolder::written() const {
+  const std::string file = in("sweep.json");
+  json before = read_json(file, kOtherFolder);
+  if (before.value("format", json()) != json("veldt-sweep"))
+    throw damaged(file, "it is not of a sweep", kOtherFolder);
   if (before.value("version", json()) != json(kSweepVersion))
     throw IoError(IoError::Kind::corrupt, fmt::format("{} is of another version", file),
                   fmt::format("this Veldt reads version {}", kSweepVersion), "use the Veldt that wrote it");
+  return before;
+}
+
+recipe::Sweep SweepFolder::sweep() const {
+  const std::string file = in("sweep.json");
+  const json j = written();
+  try {
+    std::vector<std::pair<std::string, std::vector<std::string>>> given;
+    for (const auto& [key, texts] : j.at("recipe").items())
+      given.emplace_back(key, texts.get<std::vector<std::string>>());
+    const auto count = [&](const char* key) {
+      const auto found = io::whole_number<std::int64_t>(j.at(key));
+      if (!found) throw damaged(file, fmt::format("'{}' is no whole number", key), kOtherFolder);
+      return *found;
+    };
+    return {recipe::recipe_of(given, file),
+            {.over = j.at("over").get<std::vector<std::string>>(),
+             .seeds = count("seeds"),
+             .random = count("random"),
+             .halving = count("halving")}};
+  } catch (const json::exception& e) {
+    throw damaged(file, e.what(), kOtherFolder);
+  } catch (const UsageError& e) {
+    throw damaged(file, fmt::format("{}: {}", e.summary(), e.why()), kOtherFolder);
+  }
+}
+
+void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::int64_t& threads) const {
+  const json before = written();
   std::vector<std::string> keys{"recipe", "device"};
   // Runs are named by the last parts of their keys and by their values, so that more of the same keys can
   // join.
@@ -200,7 +231,8 @@ void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::i
   }
   check_same_data(path_, before.value("data", json()), now.value("data", json()));
   const auto was = io::whole_number<std::int64_t>(before.value("threads", json()));
-  if (!was || *was < 1 || *was > 1024) throw damaged(file, "it does not say how many threads a run has", fix);
+  if (!was || *was < 1 || *was > 1024)
+    throw damaged(in("sweep.json"), "it does not say how many threads a run has", kOtherFolder);
   threads = *was;
 }
 

@@ -28,6 +28,12 @@ class SweepFolder {
   SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
               const std::string& device, const recipe::DataDigest& data);
 
+  // Of a sweep that is there, to read. Nothing is locked.
+  explicit SweepFolder(std::string path) : path_(std::move(path)) {}
+
+  // What is swept, by sweep.json. Throws IoError missing and corrupt.
+  recipe::Sweep sweep() const;
+
   const std::string& path() const { return path_; }
   std::string in(const std::string& name) const;
   std::string in_run(const recipe::Trial& trial, const char* name) const;
@@ -40,6 +46,7 @@ class SweepFolder {
   std::optional<recipe::Outcome> result(const recipe::Trial& trial) const;
 
  private:
+  nlohmann::json written() const;  // what sweep.json says
   void check_new() const;
   void check_empty() const;
   Descriptor locked() const;

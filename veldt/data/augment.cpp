@@ -2,13 +2,13 @@
 #include "veldt/data/augment.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <optional>
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/data/picture_parts.h"
 #include "veldt/data/resample.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
@@ -24,53 +24,6 @@ using Index = std::int64_t;
 
 double between(Rng& rng, double low, double high) {
   return low + (high - low) * static_cast<double>(rng.next_uniform());
-}
-
-void require(bool holds, const std::string& what, const char* why, const char* fix) {
-  if (!holds) throw ConfigError(what, why, fix);
-}
-
-// A transform that only changes the picture.
-template <class Fn> Transform of_picture(Fn fn) {
-  return [fn](Example example, Rng& rng) -> Example {
-    Tensor& picture = example.at(0);
-    if (picture.rank() != 3 || picture.dtype() != DType::f32)
-      throw ShapeError(str("cannot augment ", picture.dtype(), ' ', picture.shape()),
-                       "pictures are f32 [channels, height, width]", "convert it with to(), or permute() it");
-    picture = fn(contiguous(picture), rng);
-    return example;
-  };
-}
-
-// Where an output pixel comes from: the input's row is m[0] y + m[1] x + m[2], its column m[3] y + m[4] x +
-// m[5].
-using Map = std::array<double, 6>;
-
-// Bilinear; outside is `fill`.
-Tensor warp(const Tensor& picture, const Map& m, float fill) {
-  const Index channels = picture.size(0), height = picture.size(1), width = picture.size(2);
-  const Tensor out = empty(picture.shape());
-  const float* const from = picture.data<float>();
-  float* const to = out.data<float>();
-  for (Index y = 0; y < height; ++y)
-    for (Index x = 0; x < width; ++x) {
-      const double row = m[0] * static_cast<double>(y) + m[1] * static_cast<double>(x) + m[2],
-                   col = m[3] * static_cast<double>(y) + m[4] * static_cast<double>(x) + m[5];
-      const double top = std::floor(row), left = std::floor(col);
-      const auto down = static_cast<float>(row - top), right = static_cast<float>(col - left);
-      for (Index c = 0; c < channels; ++c) {
-        const float* const plane = from + c * height * width;
-        const auto at = [&](double r, double q) {
-          const bool inside =
-              r >= 0 && q >= 0 && r < static_cast<double>(height) && q < static_cast<double>(width);
-          return inside ? plane[static_cast<Index>(r) * width + static_cast<Index>(q)] : fill;
-        };
-        const float above = at(top, left) + right * (at(top, left + 1) - at(top, left));
-        const float below = at(top + 1, left) + right * (at(top + 1, left + 1) - at(top + 1, left));
-        to[(c * height + y) * width + x] = above + down * (below - above);
-      }
-    }
-  return out;
 }
 
 struct Box {
@@ -103,20 +56,6 @@ void check_range(const char* what, std::pair<double, double> range, double low, 
   require(range.first > low && range.first <= range.second && range.second <= high,
           str("cannot augment with a ", what, " of ", range.first, " to ", range.second),
           "the range is empty or beyond its limits", "give the smaller number first, above 0");
-}
-
-// x blended with `other`: other + factor (x - other).
-void blend(float* x, Index count, const float* other, float factor) {
-  for (Index i = 0; i < count; ++i) x[i] = std::clamp(other[i] + factor * (x[i] - other[i]), 0.0f, 1.0f);
-}
-
-std::vector<float> luma(const float* rgb, Index pixels, Index channels) {
-  if (channels != 3) return {rgb, rgb + pixels};
-  std::vector<float> grey(static_cast<std::size_t>(pixels));
-  for (Index i = 0; i < pixels; ++i)  // ITU-R BT.601
-    grey[static_cast<std::size_t>(i)] =
-        0.299f * rgb[i] + 0.587f * rgb[i + pixels] + 0.114f * rgb[i + 2 * pixels];
-  return grey;
 }
 
 // The hue of one pixel turned by `turn` of the circle: to HSV and back (Smith 1978).
@@ -206,14 +145,7 @@ Transform random_affine(AffineOptions o) {
                  dy = between(rng, -o.translate, o.translate) * height;
     const double scale = between(rng, o.scale.first, o.scale.second);
     const double shear = std::tan(between(rng, -o.shear, o.shear) * kDegree);
-    // The inverse map: move, rotate, shrink, shear. Rows count downwards, so that a turn is
-    // counter-clockwise.
-    const double c = std::cos(turn) / scale, s = std::sin(turn) / scale;
-    const double my = (height - 1) / 2, mx = (width - 1) / 2;
-    const double yy = c, yx = s, xy = -s + shear * c, xx = c + shear * s;
-    return warp(picture,
-                {yy, yx, my - yy * (my + dy) - yx * (mx + dx), xy, xx, mx - xy * (my + dy) - xx * (mx + dx)},
-                static_cast<float>(o.fill));
+    return placed(picture, {turn, dx, dy, scale, shear, o.fill});
   });
 }
 
@@ -240,9 +172,7 @@ Transform colour_jitter(JitterOptions o) {
     std::vector<float> other(static_cast<std::size_t>(count), 0.0f);
     if (o.brightness > 0) blend(x, count, other.data(), brightness);
     if (o.contrast > 0) {
-      double sum = 0;
-      for (const float v : luma(x, pixels, channels)) sum += static_cast<double>(v);
-      std::fill(other.begin(), other.end(), static_cast<float>(sum / static_cast<double>(pixels)));
+      std::fill(other.begin(), other.end(), mean_luma(x, pixels, channels));
       blend(x, count, other.data(), contrast);
     }
     if (channels != 3) return picture;

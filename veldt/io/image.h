@@ -96,6 +96,10 @@ bool holds_alpha(ImageFormat format);
 // Error for a NaN, IoError unwritable.
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options = {});
 
+// The bytes of a JPEG of u8 [height, width, channels], 1 or 3 channels, in a quality of 1 to 100. Throws
+// ShapeError and ConfigError for others.
+std::string jpeg_bytes(const Tensor& image, int quality);
+
 // Writes a picture row by row: a PNG or JPEG of any height within the memory of a few rows, a WebP (at most
 // 16383 x 16383) within four bytes a pixel.
 class ImageWriter {

@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it
 #include <exception>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "veldt/io/exif.h"
 #include "veldt/io/guarded.h"
 #include "veldt/io/image_codec.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::io {
 namespace {
@@ -223,8 +225,10 @@ Tensor JpegDecoder::read() {
 
 // ---- writing ----
 
+using ByteSink = std::function<void(const void* bytes, std::size_t count)>;
+
 struct WriteState : Jpeg {
-  AtomicFile* file = nullptr;
+  ByteSink sink;
   jpeg_destination_mgr destination{};
 };
 
@@ -232,7 +236,7 @@ void write_buffer(j_compress_ptr jpeg, std::size_t bytes) {
   auto& state = static_cast<WriteState&>(state_of(reinterpret_cast<j_common_ptr>(jpeg)));
   bool written = false;
   try {
-    state.file->write(state.buffer.data(), bytes);
+    state.sink(state.buffer.data(), bytes);
     written = true;
   } catch (...) {
     state.thrown = std::current_exception();
@@ -253,8 +257,8 @@ void on_end(j_compress_ptr jpeg) { write_buffer(jpeg, kJpegBufferBytes - jpeg->d
 
 class JpegEncoder final : public ImageEncoder {
  public:
-  JpegEncoder(AtomicFile& file, const ImageLayout& layout, int quality) {
-    state_.file = &file;
+  JpegEncoder(ByteSink sink, const ImageLayout& layout, int quality) {
+    state_.sink = std::move(sink);
     state_.destination.init_destination = on_begin;
     state_.destination.empty_output_buffer = on_full;
     state_.destination.term_destination = on_end;
@@ -322,7 +326,27 @@ void check_jpeg(const ImageLayout& layout, const WriteOptions&) {
 
 std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout,
                                           const WriteOptions& o) {
-  return std::make_unique<JpegEncoder>(file, layout, o.quality == 0 ? 95 : o.quality);
+  return std::make_unique<JpegEncoder>([&file](const void* bytes, std::size_t n) { file.write(bytes, n); },
+                                       layout, o.quality == 0 ? 95 : o.quality);
+}
+
+std::string jpeg_bytes(const Tensor& image, int quality) {
+  if (image.dtype() != DType::u8 || image.rank() != 3 || image.numel() == 0)
+    throw ShapeError(str("cannot encode ", image.dtype(), ' ', image.shape(), " as a JPEG"),
+                     "a picture is u8 [height, width, channels]", "permute() it, and convert it with to()");
+  if (quality < 1 || quality > 100)
+    throw ConfigError(str("a JPEG's quality cannot be ", quality), "it is from 1 to 100", "75 is usual");
+  const ImageLayout layout{image.size(1), image.size(0), image.size(2)};
+  check_jpeg(layout, {});
+  const Tensor rows = contiguous(image);
+  std::string bytes;
+  JpegEncoder encoder(
+      [&bytes](const void* from, std::size_t n) { bytes.append(static_cast<const char*>(from), n); }, layout,
+      quality);
+  for (std::int64_t y = 0; y < layout.height; ++y)
+    encoder.write_row(rows.data<std::uint8_t>() + y * layout.width * layout.channels);
+  encoder.finish();
+  return bytes;
 }
 
 }  // namespace veldt::io

@@ -48,7 +48,22 @@ LoadedState of_one_file(const std::string& path, const std::string& head, const 
   if (head.starts_with("PK") && is_npz(path)) return of_npz(path);
   // Eight bytes of length, then a JSON object.
   if (head.size() > 8 && head[8] == '{') return of_safetensors(path);
-  return read_torch(path, options);
+  const auto refused = [&](const std::string& why) {
+    return IoError(IoError::Kind::malformed, "cannot read " + path, why,
+                   "give tensors of a network: .safetensors, PyTorch's .pt, .pth and .bin, or NumPy's .npz");
+  };
+  if (head.empty()) throw refused(seems_to_be(head));
+  // Pickles of protocol 0 and 1 begin with no word of their own, and what begins with another's is none.
+  const bool is_marked = head.starts_with("PK") || head.starts_with('\x80');
+  if (!is_marked && (!known_content(head).empty() || is_onnx(head)))
+    throw refused(is_onnx(head) ? "it seems to be an ONNX graph" : seems_to_be(head));
+  try {
+    return read_torch(path, options);
+  } catch (const IoError& error) {
+    if (is_marked || error.kind() != IoError::Kind::malformed || seems_to_be(head) != "it seems to be text")
+      throw;
+    throw refused(seems_to_be(head));
+  }
 }
 
 std::string head_of(const std::string& path) {

@@ -31,8 +31,8 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& kn
   const int allowed = std::max(1, static_cast<int>(letters.size()) / 3);
   std::string best;
   int best_distance = allowed + 1;
-  std::string begun;
-  int begun_count = 0;
+  std::string begun, within;
+  int begun_count = 0, within_count = 0;
   for (const std::string& candidate : known) {
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -43,9 +43,14 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& kn
       begun = candidate;
       ++begun_count;
     }
+    if (letters.size() >= 4 && candidate.find(word) != std::string::npos) {
+      within = candidate;
+      ++within_count;
+    }
   }
   if (!best.empty()) return best;
-  return begun_count == 1 ? begun : std::string();
+  if (begun_count == 1) return begun;
+  return within_count == 1 ? within : std::string();
 }
 
 }  // namespace veldt::io

@@ -12,7 +12,8 @@ namespace veldt::io {
 // alignment, Damerau 1964).
 int edit_distance(std::string_view a, std::string_view b);
 
-// The nearest known word, or the only one that begins with `word`; empty if none is near.
+// The nearest known word, or the only one that begins with `word`, or the only one that has its four letters
+// or more within; empty if none is near.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace veldt::io

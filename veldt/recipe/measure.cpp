@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "veldt/data/augment.h"
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/trainer.h"
@@ -58,10 +59,37 @@ data::DatasetPtr part_of(const Data& data, const std::string& part) {
   return set;
 }
 
+// Where errors say that it came from.
+Written corruption_of(const std::string& text) { return {{text}, "--corrupt"}; }
+
+void check_corruptions(const Recipe& recipe, const MeasureOptions& options) {
+  if (options.corruptions.empty()) return;
+  if (!recipe.is_of_pictures() || recipe.denoises())
+    throw UsageError(
+        fmt::format("--corrupt cannot be '{}'", options.corruptions[0]),
+        fmt::format("it changes pictures that have classes, and the data are of the kind '{}'", recipe.kind),
+        "leave it out");
+  for (const std::string& text : options.corruptions) transforms_of(corruption_of(text));
+}
+
+// The data with pictures that are corrupted before they are prepared.
+Data corrupted(const Data& data, const data::DatasetPtr& set, const std::string& text) {
+  const data::Transform corrupt = transforms_of(corruption_of(text));
+  const data::Example first = set->get(0);
+  Rng rng(0);
+  if (const Shape is = corrupt(first, rng).at(0).shape(), was = first.at(0).shape(); is != was)
+    throw UsageError(fmt::format("--corrupt cannot be '{}'", text),
+                     str("it turns pictures of ", was, " into ", is), "give one that keeps their size");
+  Data other = data;
+  other.prepare = data.prepare ? data::sequence({corrupt, data.prepare}) : corrupt;
+  return other;
+}
+
 }  // namespace
 
 Measured measure(Trained& trained, const std::string& folder, const MeasureOptions& options) {
   const Recipe& recipe = trained.recipe;
+  check_corruptions(recipe, options);
   const Data data = load_data(recipe, folder, &trained.facts);
   const bool is_forecast = recipe.kind == "series" && options.part == "test";
   if (!options.drawing.empty() && !is_forecast)
@@ -73,6 +101,10 @@ Measured measure(Trained& trained, const std::string& folder, const MeasureOptio
   train::Trainer trainer(trained.model, *optimizer, trainer_options_of(recipe, trained.facts));
   std::optional<data::Loader> loader = measuring_loader(recipe, data, set);
   Measured found{trainer.evaluate(*loader), set->size()};
+  for (const std::string& text : options.corruptions) {
+    data::Loader bad = measuring_loader(recipe, corrupted(data, set, text), set, options.seed);
+    found.corrupted.push_back(trainer.evaluate(bad));
+  }
   if (!is_forecast) return found;
   for (const auto& score :
        draw_forecast(recipe, trained.facts, trainer, loader, folder, options.drawing, "eval"))

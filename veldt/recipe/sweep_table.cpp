@@ -178,11 +178,34 @@ const Spread* SweepRow::score(const std::string& name) const {
   return nullptr;
 }
 
+namespace {
+
+std::string best_run_of(const Sweep& sweep, const SweepTable& table) {
+  if (table.rows.empty()) return "";
+  const std::int64_t configuration = table.rows[0].configuration;
+  std::optional<double> best;
+  std::string name;
+  for (std::int64_t i = 0; i < sweep.options().seeds; ++i) {
+    const Outcome* one = sweep.outcome(configuration, i);
+    if (one == nullptr || one->end != Outcome::End::done) continue;
+    for (const auto& [score, value] : one->scores) {
+      if (score != table.score.name || !std::isfinite(value)) continue;
+      if (best && (table.score.larger_is_better ? value <= *best : value >= *best)) continue;
+      best = value;
+      name = sweep.name_of_run(configuration, i);
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
 SweepTable table_of(const Sweep& sweep) {
   SweepTable table{.keys = sweep.keys(), .score = sweep.score(), .rows = {}};
   for (const std::int64_t configuration : sweep.order())
     if (SweepRow row = row_of(sweep, configuration); row.done + row.failed > 0)
       table.rows.push_back(std::move(row));
+  table.best_run = best_run_of(sweep, table);
   return table;
 }
 

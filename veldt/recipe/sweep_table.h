@@ -37,6 +37,7 @@ struct SweepTable {
   std::vector<std::string> keys;
   Watched score;               // what rows are ordered by
   std::vector<SweepRow> rows;  // best first; of combinations that have an outcome
+  std::string best_run = {};   // the name of the first row's run with the best score; empty: none has one
 };
 
 SweepTable table_of(const Sweep& sweep);

@@ -309,8 +309,10 @@ data::Loader training_loader(const Recipe& recipe, const Data& data) {
   return {data.train, std::move(o)};
 }
 
-data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set) {
+data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set,
+                              std::uint64_t seed) {
   data::LoaderOptions o;
+  o.seed = seed;
   o.batch =
       recipe.learns_tokens() || recipe.denoises() ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
   o.transform = data.prepare;

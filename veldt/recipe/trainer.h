@@ -31,7 +31,8 @@ struct Watched {
 Watched watched_of(const Recipe& recipe);
 
 data::Loader training_loader(const Recipe& recipe, const Data& data);
-// For measuring: in order, without random draws.
-data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set);
+// For measuring: in order. `seed` is for a Data::prepare that draws, which no recipe's does.
+data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set,
+                              std::uint64_t seed = 0);
 
 }  // namespace veldt::recipe

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "veldt/data/augment.h"
+#include "veldt/data/corrupt.h"
 #include "veldt/models/model_file.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/data.h"
@@ -79,6 +80,13 @@ const std::vector<TransformKind>& transform_kinds() {
       {"colour_jitter", make_jitter},
       {"random_erasing", make_erasing},
       {"gaussian_noise", [](Call& call) { return data::gaussian_noise(call.number("deviation")); }},
+      {"gaussian_blur", [](Call& call) { return data::gaussian_blur(call.number("deviation")); }},
+      {"shift", [](Call& call) { return data::shift(call.count("pixels", {}, {.least = 0})); }},
+      {"rotate", [](Call& call) { return data::rotate(call.number("degrees")); }},
+      {"erase", [](Call& call) { return data::erase(call.count("side")); }},
+      {"brightness", [](Call& call) { return data::brightness(call.number("factor")); }},
+      {"contrast", [](Call& call) { return data::contrast(call.number("factor")); }},
+      {"jpeg", [](Call& call) { return data::jpeg(call.count("quality", {}, {.least = 1, .most = 100})); }},
       {"resize",
        [](Call& call) {
          const auto width = call.count("width", {}, {.least = 1, .most = 1 << 14}),

@@ -1,6 +1,6 @@
 // metrics.csv, and the same as JSON lines: a line for each evaluation of a fit; both files are complete after
 // each write().
-// Tests: tests/train/trainer_test.cpp
+// Tests: tests/train/metrics_file_test.cpp, tests/train/trainer_test.cpp
 #pragma once
 
 #include <cstdint>
