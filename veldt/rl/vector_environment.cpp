@@ -32,7 +32,7 @@ VectorEnvironment::VectorEnvironment(EnvironmentPtr environment, std::int64_t co
   truncated_.resize(n);
   all_.reserve(n);
   for (std::int64_t i = 0; i < copies; ++i) {
-    all_.push_back({.state = {}, .rng = Rng(seed, static_cast<std::uint64_t>(i))});
+    all_.push_back({.state = {}, .last = {}, .rng = Rng(seed, static_cast<std::uint64_t>(i))});
     begin(all_.back());
     look(i, observations_);
   }
@@ -119,12 +119,21 @@ void VectorEnvironment::step_copy(std::int64_t i, const Action& action) {
     return;
   }
   episodes_.push_back({i, copy.steps, copy.total});
+  copy.last = copy.state;
   begin(copy);
   look(i, observations_);
 }
 
 const std::vector<double>& VectorEnvironment::state(std::int64_t copy) const {
   return all_.at(static_cast<std::size_t>(copy)).state;
+}
+
+const std::vector<double>& VectorEnvironment::last_state(std::int64_t copy) const {
+  return all_.at(static_cast<std::size_t>(copy)).last;
+}
+
+double VectorEnvironment::total(std::int64_t copy) const {
+  return all_.at(static_cast<std::size_t>(copy)).total;
 }
 
 void VectorEnvironment::set_state(std::int64_t copy, const std::vector<double>& state) {

@@ -28,6 +28,7 @@ class VectorEnvironment {
   VectorEnvironment(EnvironmentPtr environment, std::int64_t copies, std::uint64_t seed);
 
   const Environment& environment() const { return *environment_; }
+  const EnvironmentPtr& shared() const { return environment_; }
   const EnvironmentSpec& spec() const { return environment_->spec(); }
   std::int64_t copies() const { return copies_; }
 
@@ -49,6 +50,10 @@ class VectorEnvironment {
   const std::vector<Episode>& episodes() const { return episodes_; }
 
   const std::vector<double>& state(std::int64_t copy) const;
+  // In which the copy's last episode ended.
+  const std::vector<double>& last_state(std::int64_t copy) const;
+  // The sum of rewards of the copy's episode so far.
+  double total(std::int64_t copy) const;
   // Goes on from this state, as the beginning of an episode. Throws ShapeError for another length.
   void set_state(std::int64_t copy, const std::vector<double>& state);
 
@@ -59,7 +64,7 @@ class VectorEnvironment {
 
  private:
   struct Copy {
-    std::vector<double> state;
+    std::vector<double> state, last;
     Rng rng;
     std::int64_t steps = 0;
     double total = 0;
