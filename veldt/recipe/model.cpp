@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "veldt/nn/init.h"
+#include "veldt/recipe/agent.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/network.h"
@@ -43,6 +44,7 @@ Fill initialiser_of(const Recipe& recipe) {
 }  // namespace
 
 void check_model(const Recipe& recipe) {
+  if (recipe.acts()) return check_agent(recipe);
   if (recipe.is_known_network()) return check_known(recipe);
   check_network(recipe);
   initialiser_of(recipe);

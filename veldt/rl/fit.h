@@ -1,7 +1,7 @@
 // Trains an agent: rounds, evaluations, measures in files, checkpoints that resume with the same bits. It
 // uses run() of train/loop.h, whose step is a round of the agent; here steps are those of the environment, of
 // all copies together.
-// Tests: tests/rl/ppo_test.cpp, tests/rl/dqn_test.cpp
+// Tests: tests/rl/ppo_test.cpp, tests/rl/dqn_test.cpp, tests/app/play_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -60,11 +60,11 @@ GridWorld::GridWorld(std::vector<std::string> map, GridWorldOptions options)
 
 std::vector<std::string> GridWorld::default_map() {
   return {
-      "S...o..",  //
-      ".##....",  //
-      "...o.#.",  //
-      ".#...#.",  //
-      "...o..G",
+      "S....",  //
+      ".##o.",  //
+      ".....",  //
+      ".o.#.",  //
+      "....G",
   };
 }
 

@@ -1,5 +1,5 @@
 // The networks of agents: observations in, and what decides about the action out.
-// Tests: tests/rl/policy_test.cpp
+// Tests: tests/rl/policy_test.cpp, tests/rl/judge_test.cpp
 #pragma once
 
 #include <cstdint>
