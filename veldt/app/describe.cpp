@@ -23,6 +23,7 @@
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"
 #include "veldt/ops/shape.h"
+#include "veldt/recipe/agent.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/train/checkpoint.h"
 
@@ -274,8 +275,10 @@ Json describe_safetensors(const std::string& path, bool verify) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
   const bool is_model = !field::field_kind(header.metadata).empty();
   const auto kind = header.metadata.find("kind");
-  const bool is_trained = kind != header.metadata.end() && kind->second == recipe::kTrainedKind;
+  const bool is_agent = kind != header.metadata.end() && kind->second == recipe::kAgentKind;
+  const bool is_trained = is_agent || (kind != header.metadata.end() && kind->second == recipe::kTrainedKind);
   Json out = begun(is_model     ? field::field_kind(header.metadata)
+                   : is_agent   ? "agent"
                    : is_trained ? "network"
                                 : "safetensors",
                    path);

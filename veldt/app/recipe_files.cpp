@@ -79,6 +79,7 @@ void download_file(data::FetchOptions download, bool quiet) {
 }  // namespace
 
 std::string data_folder(const recipe::Recipe& recipe, const std::string& given, const Context& context) {
+  if (recipe.acts()) return given;  // there are no data
   const fs::path path = checked_path(recipe);
   const fs::path folder = recipe.is_of_pictures() ? path : path.parent_path();
   if (!given.empty()) return given;

@@ -64,13 +64,13 @@ bool memory_fits(std::int64_t free, std::int64_t need, const std::vector<std::in
 
 std::vector<std::string> SweepRuns::command_of(const Trial& trial) const {
   std::vector<std::string> words{"train",     folder_.in_run(trial, "recipe.toml"),
-                                 "--data",    options_.data,
                                  "--out",     folder_.in(trial.name),
                                  "--resume",  "--json",
                                  "--keep",    "1",
                                  "--every",   fmt::format("{}s", options_.every),
                                  "--device",  options_.device,
                                  "--threads", std::to_string(options_.threads)};
+  if (!options_.data.empty()) words.insert(words.end(), {"--data", options_.data});  // agents have none
   if (trial.until < 1) words.insert(words.end(), {"--until", fmt::format("{}", trial.until)});
   if (!options_.fallback.empty()) words.insert(words.end(), {"--fallback", options_.fallback});
   if (!options_.config.empty()) words.insert(words.end(), {"--config", options_.config});

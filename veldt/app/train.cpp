@@ -1,6 +1,5 @@
 // veldt train: a recipe and its data in, a trained network and its measures out.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "veldt/app/run_folder.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/app/train_flags.h"
 #include "veldt/app/training_view.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"
@@ -36,20 +36,6 @@ namespace veldt::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TrainFlags {
-  std::string config, data, out, device = "auto";
-  std::vector<std::string> sets;
-  std::int64_t keep = 3;
-  double every = 30;
-  std::int64_t top = 0;
-  double until = 1;
-  bool resume = false, find_rate = false, overfit = false;
-};
-
-std::string in_run(const TrainFlags& flags, const char* name) {
-  return (fs::path(flags.out) / name).string();
-}
 
 // A recipe, its data, the network and all that trains it.
 struct Training {
@@ -146,16 +132,6 @@ void draw_curves(const TrainFlags& flags, const std::string& title) {
   io::write_chart(in_run(flags, "curves.svg"), chart);
 }
 
-const char* text_of_stop(train::Stop stop) {
-  switch (stop) {
-    case train::Stop::steps_done: return "steps";
-    case train::Stop::time_over: return "time";
-    case train::Stop::goal_met: return "patience";
-    case train::Stop::asked: return "signal";
-  }
-  return "";
-}
-
 // "val_loss", "test_accuracy"
 void add_scores(train::Scores& into, const std::string& of, const train::Scores& scores) {
   for (const auto& [name, value] : scores) into.push_back({of + "_" + name, value});
@@ -188,13 +164,6 @@ train::Scores final_scores(const TrainFlags& flags, Training& training, const tr
   if (training.test && training.recipe.kind != "series")
     add_scores(scores, "test", training.trainer->evaluate(*training.test));
   return scores;
-}
-
-// The most memory that this process has had.
-std::int64_t peak_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
 nlohmann::ordered_json run_in_json(const std::string& output, const char* stopped_by,
@@ -329,6 +298,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   recipe::check_model(recipe);
   recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
+  if (recipe.acts()) return train_agent(std::move(flags), recipe, context);
   recipe::preparing(recipe), recipe::transforms_of(recipe.augment);
   const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;
   if (flags.out.empty()) flags.out = folder_named_after(flags.config, !is_new);
@@ -393,7 +363,8 @@ int train_recipe(TrainFlags flags, Context& context) {
 
 Run add_train(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<TrainFlags>();
-  add_path(verb, "RECIPE", flags->config, "a TOML file: data, model, optimizer, train (docs/recipes.md)")
+  add_path(verb, "RECIPE", flags->config,
+           "a TOML file: data or environment, model or agent, optimizer, train (docs/recipes.md)")
       .required();
   add_path(verb, "--data", flags->data,
            "the folder that data.path starts from; without it the recipe's files are downloaded");
@@ -424,7 +395,8 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  veldt train recipes/mnist.toml\n"
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
       "  veldt train recipes/mnist.toml --data data --find-rate\n"
-      "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n");
+      "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n"
+      "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");
   return [flags, &context] { return train_recipe(*flags, context); };
 }
 

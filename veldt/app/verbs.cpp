@@ -29,6 +29,7 @@ const Program& program() {
           {"sweep", "train a recipe with several values, and compare", add_sweep},
           {"eval", "measure a trained network", add_eval},
           {"predict", "let a trained network classify, write or predict", add_predict},
+          {"play", "let a trained agent act, and watch it", add_play},
           {"import", "bring in a network's tensors from PyTorch and others", add_import},
           {"run", "run an ONNX graph on arrays and pictures", add_run},
           {"export", "write a trained network or a field as an ONNX file", add_export},

@@ -10,6 +10,7 @@
 
 #include "veldt/io/suggest.h"
 #include "veldt/nn/init.h"
+#include "veldt/recipe/agent.h"
 #include "veldt/recipe/blocks.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/known.h"
@@ -84,6 +85,7 @@ void check_values_are_read(const Recipe& recipe) {
 }
 
 void check_model(const Recipe& recipe) {
+  if (recipe.acts()) return check_agent(recipe);
   if (recipe.is_known_network()) return check_known(recipe);
   check_network(recipe);
   initialiser_of(recipe);

@@ -11,6 +11,7 @@
 #include "veldt/io/config_file.h"
 #include "veldt/io/json.h"
 #include "veldt/io/suggest.h"
+#include "veldt/rl/environments.h"
 
 namespace veldt::recipe {
 namespace {
@@ -57,6 +58,31 @@ Take switch_into(bool Recipe::*member) {
 
 Take written_into(Written Recipe::*member) {
   return [member](Recipe& r, const io::Source&, const Written& w) { r.*member = w; };
+}
+
+// The same of what is said of an agent.
+template <class T> Take acting_count(T Acting::*member, io::CountRange range) {
+  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
+    r.acting.*member = io::count_from(source, w.texts.at(0), range);
+  };
+}
+
+template <class T> Take acting_number(T Acting::*member, io::NumberRange range) {
+  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
+    r.acting.*member = io::number_from(source, w.texts.at(0), range);
+  };
+}
+
+Take acting_switch(bool Acting::*member) {
+  return [member](Recipe& r, const io::Source& source, const Written& w) {
+    r.acting.*member = io::switch_from(source, w.texts.at(0));
+  };
+}
+
+Take acting_choice(std::string Acting::*member, std::vector<std::string> choices) {
+  return [member, choices = std::move(choices)](Recipe& r, const io::Source& source, const Written& w) {
+    r.acting.*member = io::choice_from(source, w.texts.at(0), choices);
+  };
 }
 
 constexpr std::size_t kMostBlocks = 256;  // and values: each is compared with all others
@@ -141,6 +167,46 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"block.NAME.shortcut", io::TomlType::list, {}, {}, into_block<&Block::shortcut>},
       {"block.NAME.then", io::TomlType::list, {}, {}, into_block<&Block::then>},
       {"values.NAME", io::TomlType::other, {}, {}, into_values},
+      {"environment.name", io::TomlType::text, acting_choice(&Acting::environment, rl::environment_names())},
+      {"environment.copies", io::TomlType::whole, acting_count(&Acting::copies, {.least = 1, .most = 4096})},
+      {"environment.map", io::TomlType::list,
+       [](Recipe& r, const io::Source&, const Written& w) { r.acting.map = w; }},
+      {"environment.slip", io::TomlType::number, acting_number(&Acting::slip, {.least = 0, .most = 1})},
+      {"agent.kind", io::TomlType::text, acting_choice(&Acting::agent, {"ppo", "dqn"})},
+      {"agent.width", io::TomlType::whole, acting_count(&Acting::width, {.least = 1, .most = 1024})},
+      {"agent.depth", io::TomlType::whole, acting_count(&Acting::depth, {.least = 1, .most = 8})},
+      {"agent.activation", io::TomlType::text, acting_choice(&Acting::activation, {"tanh", "relu"})},
+      {"agent.normalize", io::TomlType::on_off, acting_switch(&Acting::normalize)},
+      {"agent.gamma", io::TomlType::number, acting_number(&Acting::gamma, {.least = 0, .most = 1})},
+      {"agent.rollout", io::TomlType::whole, acting_count(&Acting::rollout, kSize)},
+      {"agent.batch", io::TomlType::whole, acting_count(&Acting::batch, {.least = 2, .most = 1 << 20})},
+      {"agent.epochs", io::TomlType::whole, acting_count(&Acting::epochs, kSize), {"ppo"}},
+      {"agent.lambda",
+       io::TomlType::number,
+       acting_number(&Acting::lambda, {.least = 0, .most = 1}),
+       {"ppo"}},
+      {"agent.clip", io::TomlType::number, acting_number(&Acting::clip, {.above = 0}), {"ppo"}},
+      {"agent.entropy", io::TomlType::number, acting_number(&Acting::entropy, {.least = 0}), {"ppo"}},
+      {"agent.value", io::TomlType::number, acting_number(&Acting::value, {.least = 0}), {"ppo"}},
+      {"agent.scale_rewards", io::TomlType::on_off, acting_switch(&Acting::scale_rewards), {"ppo"}},
+      {"agent.capacity",
+       io::TomlType::whole,
+       acting_count(&Acting::capacity, {.least = 1, .most = 1 << 24}),
+       {"dqn"}},
+      {"agent.start", io::TomlType::whole, acting_count(&Acting::start, {.least = 1}), {"dqn"}},
+      {"agent.updates", io::TomlType::whole, acting_count(&Acting::updates, kSize), {"dqn"}},
+      {"agent.target_every", io::TomlType::whole, acting_count(&Acting::target_every, {.least = 1}), {"dqn"}},
+      {"agent.epsilon",
+       io::TomlType::number,
+       acting_number(&Acting::epsilon, {.least = 0, .most = 1}),
+       {"dqn"}},
+      {"agent.explore",
+       io::TomlType::number,
+       acting_number(&Acting::explore, {.most = 1, .above = 0}),
+       {"dqn"}},
+      {"agent.double", io::TomlType::on_off, acting_switch(&Acting::double_q), {"dqn"}},
+      {"agent.dueling", io::TomlType::on_off, acting_switch(&Acting::dueling), {"dqn"}},
+      {"agent.prioritized", io::TomlType::on_off, acting_switch(&Acting::prioritized), {"dqn"}},
       {"optimizer.kind", io::TomlType::text,
        text_into(&Recipe::optimizer,
                  {"sgd", "adam", "adamw", "radam", "rmsprop", "adagrad", "lion", "adan", "muon"})},
@@ -158,11 +224,12 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"train.steps", io::TomlType::whole,
        count_into(&Recipe::steps, {.least = 0, .most = 1'000'000'000'000})},
       {"train.time", io::TomlType::text,
-       [](Recipe& r, const io::Source& s, const Written& w) {
-         r.seconds = io::seconds_from(s, w.texts.at(0));
-       }},
+       [](Recipe& r, const io::Source& s,
+          const Written& w) { r.seconds = io::seconds_from(s, w.texts.at(0)); }},
       {"train.patience", io::TomlType::whole, count_into(&Recipe::patience, kAny)},
       {"train.evaluate_every", io::TomlType::whole, count_into(&Recipe::evaluate_every, kAny)},
+      {"train.goal", io::TomlType::number, number_into(&Recipe::goal, {})},
+      {"train.episodes", io::TomlType::whole, count_into(&Recipe::episodes, {.least = 1, .most = 100'000})},
       {"train.watch", io::TomlType::text, text_into(&Recipe::watch)},
       {"train.autocast", io::TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
       {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
@@ -361,7 +428,8 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
       continue;
     }
     const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
-    const std::vector<std::string> tables{"data", "model", "block", "values", "optimizer", "train"};
+    const std::vector<std::string> tables{"data",        "model", "block",     "values",
+                                          "environment", "agent", "optimizer", "train"};
     if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
     if (entry.path.size() == 2 && entry.path[0] == "block") continue;
     if (entry.path.size() >= 2 && entry.path[0] == "optimizer" && entry.path[1] == "groups") continue;
@@ -374,7 +442,54 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
   return recipe;
 }
 
+// What is for agents alone, and what they have no use for.
+void check_acting_keys(const Recipe& recipe, const std::string& where) {
+  for (const auto& [name, texts] : recipe.given) {
+    const std::string table = name.substr(0, name.find('.'));
+    const bool of_agents =
+        table == "environment" || table == "agent" || name == "train.goal" || name == "train.episodes";
+    const std::vector<std::string> of_data{"optimizer.ema", "optimizer.accumulate", "optimizer.warmup",
+                                           "train.epochs",  "train.watch",          "train.autocast",
+                                           "train.loss",    "train.metrics"};
+    const bool is_of_data = table == "data" || table == "model" || table == "block" || table == "values" ||
+                            name.starts_with("optimizer.groups.") ||
+                            std::find(of_data.begin(), of_data.end(), name) != of_data.end();
+    if (of_agents && !recipe.acts())
+      throw UsageError(fmt::format("{}: '{}' is for agents alone", where, name),
+                       "the recipe has no 'environment.name'",
+                       "add, for example, name = \"CartPole-v1\" below [environment]");
+    if (is_of_data && recipe.acts())
+      throw UsageError(fmt::format("{}: '{}' is not for agents", where, name),
+                       "they learn from what they do in an environment", "leave it out");
+  }
+}
+
+// Throws for a key that belongs to kinds of data, or of agents, other than the recipe's.
+void check_kinds(const Recipe& recipe, const std::string& where) {
+  const std::string& kind = recipe.acts() ? recipe.acting.agent : recipe.kind;
+  for (const auto& [name, texts] : recipe.given)
+    if (const auto& kinds = find_recipe_key(name)->kinds;
+        !kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      throw UsageError(fmt::format("{}: '{}' is not for {} '{}'", where, name,
+                                   recipe.acts() ? "the agent" : "data of the kind", kind),
+                       fmt::format("it is for {}", fmt::join(kinds, ", ")), "leave it out");
+}
+
+void check_acting(const Recipe& recipe, const std::string& where) {
+  if (recipe.acting.agent.empty()) lacks(where, "agent.kind", "kind = \"ppo\" below [agent]");
+  if (recipe.steps == 0 && recipe.seconds == 0)
+    lacks(where, "train.steps", "steps = 100_000 below [train], or time");
+  const bool is_grid = recipe.acting.environment == "GridWorld-v0";
+  if (!is_grid && (recipe.acting.map.given() || recipe.acting.slip > 0))
+    throw UsageError(fmt::format("{}: '{}' is for GridWorld-v0 alone", where,
+                                 recipe.acting.map.given() ? "environment.map" : "environment.slip"),
+                     fmt::format("the environment is {}", recipe.acting.environment), "leave it out");
+  check_kinds(recipe, where);
+}
+
 void check_recipe(const Recipe& recipe, const std::string& where) {
+  check_acting_keys(recipe, where);
+  if (recipe.acts()) return check_acting(recipe, where);
   if (recipe.kind.empty()) lacks(where, "data.kind", "kind = \"mnist\" below [data]");
   check_network_keys(recipe, where);
   if (recipe.layers.texts.empty() && !recipe.is_known_network()) lacks(where, "model.layers", kLayersExample);
@@ -385,11 +500,7 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
                          "it is 0, and no other setting ends the training", "give more, or set train.time");
     lacks(where, "train.epochs", "epochs = 10 below [train], or steps, or time");
   }
-  for (const auto& [name, texts] : recipe.given)
-    if (const auto& kinds = find_recipe_key(name)->kinds;
-        !kinds.empty() && std::find(kinds.begin(), kinds.end(), recipe.kind) == kinds.end())
-      throw UsageError(fmt::format("{}: '{}' is not for data of the kind '{}'", where, name, recipe.kind),
-                       fmt::format("it is for {}", fmt::join(kinds, ", ")), "leave it out");
+  check_kinds(recipe, where);
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
     lacks(where, "data.context", "context = 100, the length of what it looks at");

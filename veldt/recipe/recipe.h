@@ -36,7 +36,23 @@ struct RateGroup {
   std::string where;  // as Written's
 };
 
+// What [environment] and [agent] say. Without a value the agent's own default counts (rl/ppo.h, rl/dqn.h).
+struct Acting {
+  std::string environment;
+  std::int64_t copies = 8;
+  Written map;  // of GridWorld-v0
+  double slip = 0;
+  std::string agent;  // "ppo" or "dqn"
+  std::int64_t width = 64, depth = 2;
+  std::string activation = "tanh";
+  bool normalize = false, scale_rewards = false, dueling = false, prioritized = false, double_q = true;
+  std::optional<std::int64_t> rollout, batch, epochs, capacity, start, updates, target_every;
+  std::optional<double> gamma, lambda, clip, entropy, value, epsilon;
+  double explore = 0.2;  // the share of the run over which a DQN's random actions become few
+};
+
 struct Recipe {
+  Acting acting;  // in the place of [data] and [model]
   // [data]
   std::string kind;    // see data_kinds()
   std::string path;    // a folder or a file, below --data
@@ -70,10 +86,13 @@ struct Recipe {
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
   double seconds = 0;
+  std::optional<double> goal;  // of agents: a mean return at which training ends
+  std::int64_t episodes = 20;  // of agents: of an evaluation
   std::string watch, autocast;
   Written loss, metrics;
 
-  bool is_of_pictures() const { return kind != "series" && kind != "table" && !learns_tokens(); }
+  bool acts() const { return !acting.environment.empty(); }
+  bool is_of_pictures() const { return !acts() && kind != "series" && kind != "table" && !learns_tokens(); }
   bool learns_tokens() const { return kind == "text" || kind == "pairs"; }
   bool denoises() const { return kind == "denoise"; }
   bool knows_classes() const { return (is_of_pictures() && !denoises()) || (kind == "table" && classes); }

@@ -105,7 +105,7 @@ void Sweep::plan_rounds() {
   if (eta < 2)
     throw UsageError(fmt::format("--halving cannot be {}", eta), "the best of so many go on",
                      "give 2 or more");
-  if (recipe_.validation <= 0)
+  if (recipe_.validation <= 0 && !recipe_.acts())
     throw UsageError("--halving has nothing to judge by", "the recipe holds nothing back for validation",
                      "set data.validation, as in --set data.validation=0.1");
   if (recipe_.epochs == 0 && recipe_.steps == 0)

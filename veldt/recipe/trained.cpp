@@ -56,6 +56,9 @@ Trained without_weights(const io::SafeTensors& file, const std::string& path) {
       throw no_recipe_model(path, fmt::format("its metadata lacks '{}'", key));
     return found->second;
   };
+  if (part("kind") == kAgentKind)
+    throw IoError(IoError::Kind::malformed, fmt::format("{} holds an agent", path),
+                  "it acts in an environment, and there are no data for it", "use veldt play");
   if (part("kind") != kTrainedKind)
     throw no_recipe_model(path, fmt::format("its kind is '{}'", part("kind")));
   if (part("format_version") != "1")

@@ -84,6 +84,8 @@ Trained load(const std::string& path, Device device = {});
 
 // The "kind" in the metadata of such a file; "recipe", "facts" and "scores" there are JSON.
 inline constexpr const char* kTrainedKind = "veldt.recipe";
+// That of an agent, which recipe/agent.h reads and writes.
+inline constexpr const char* kAgentKind = "veldt.agent";
 std::map<std::string, std::string> metadata_of(const Recipe& recipe, const Facts& facts,
                                                const train::Scores& scores = {});
 // Throws IoError unwritable.

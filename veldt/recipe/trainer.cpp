@@ -266,6 +266,7 @@ void check_training(const Recipe& recipe) {
   constexpr std::int64_t kMany = 1'000'000'000'000;  // the data are checked later
   optimizer_kind(recipe);
   schedule_of(recipe, recipe.lr.value_or(1e-3), recipe.steps > 0 ? recipe.steps : kMany);
+  if (recipe.acts()) return;
   loss_of(recipe);
   check_watch(recipe, metrics_of(recipe, nullptr));
 }
@@ -282,6 +283,7 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& fact
 }
 
 Watched watched_of(const Recipe& recipe) {
+  if (recipe.acts()) return {"return", true};
   Watched watched{recipe.watch.empty() && recipe.kind == "text" ? "loss" : recipe.watch};
   // A series is measured in other ways.
   if (recipe.kind == "series") return {"loss"};

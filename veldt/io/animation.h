@@ -1,0 +1,43 @@
+// Animated pictures: PNGs with several frames (APNG, part of PNG since its third edition, W3C 2025).
+//   io::Animation film({320, 240});
+//   for (..) film.add(pixels, 1 / 30.0);
+//   film.write("run.apng");
+// Tests: tests/io/animation_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "veldt/core/size.h"
+
+namespace veldt::io {
+
+// Keeps the compressed frames until it is written, because the file begins with their number. Of each frame
+// only the smallest box is stored that holds all pixels which differ from the frame before. It is shown over
+// and over; a program that knows no animations shows the first frame.
+class Animation {
+ public:
+  // Throws ConfigError for a side below 1 or above 4096.
+  explicit Animation(Size size);
+
+  // A frame of u8 [height, width, 3], shown for so long (to a thousandth of a second, at most 65 s). Throws
+  // ShapeError for another number of bytes.
+  void add(std::span<const std::uint8_t> pixels, double seconds);
+  std::int64_t frames() const { return static_cast<std::int64_t>(frames_.size()); }
+  // Writes it all or not at all. Throws ConfigError without a frame, IoError unwritable.
+  void write(const std::string& path) const;
+
+ private:
+  struct Frame {
+    std::uint32_t left = 0, top = 0, width = 0, height = 0, milliseconds = 0;
+    std::string data;  // filtered and compressed
+  };
+
+  std::int64_t width_, height_;
+  std::vector<std::uint8_t> last_;
+  std::vector<Frame> frames_;
+};
+
+}  // namespace veldt::io
