@@ -172,6 +172,34 @@ Work resnet18(Rng& rng) {
       [=] { return cross_entropy((*model)(x), y); }, nullptr};
 }
 
+// The network of recipes/cifar10_fast.toml.
+Work cifar10_fast(Rng& rng) {
+  const auto model = std::make_shared<nn::Sequential>(nn::Conv2d(3, 24, 2, rng), nn::GELU());
+  for (const auto& tensor : model->parameters()) Tensor(tensor).set_requires_grad(false);
+  const auto half = [&](std::int64_t in, std::int64_t out, bool halves) {
+    model->add(nn::Conv2d(in, out, 3, {.padding = 1, .bias = false}, rng));
+    if (halves) model->add(nn::MaxPool2d(2));
+    nn::BatchNorm2d norm(out);
+    Tensor(norm.weight()).set_requires_grad(false);
+    model->add(std::move(norm));
+    model->add(nn::GELU());
+  };
+  std::int64_t in = 24;
+  for (const std::int64_t out : {64, 256, 256}) {
+    half(in, out, true);
+    half(out, out, false);
+    in = out;
+  }
+  model->add(nn::MaxPool2d(3));
+  model->add(nn::Flatten());
+  model->add(nn::Linear(in, 10, {.bias = false}, rng));
+  const Tensor x = randn({512, 3, 32, 32}, rng), y = randint({512}, rng, 0, 10);
+  return {model,
+          std::make_unique<optim::SGD>(model->trained_parameters(),
+                                       optim::SGDOptions{.lr = 1e-2, .momentum = 0.85, .nesterov = true}),
+          [=] { return cross_entropy((*model)(x), y, {.label_smoothing = 0.2}); }, nullptr};
+}
+
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -200,13 +228,16 @@ int main(int argc, char** argv) try {
     ++argv, --argc;
   }
   set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
-  const std::map<std::string, Work (*)(Rng&)> makers = {
-      {"lenet", lenet}, {"char_lstm", char_lstm}, {"gpt", gpt}, {"resnet18", resnet18}};
+  const std::map<std::string, Work (*)(Rng&)> makers = {{"lenet", lenet},
+                                                        {"char_lstm", char_lstm},
+                                                        {"gpt", gpt},
+                                                        {"resnet18", resnet18},
+                                                        {"cifar10_fast", cifar10_fast}};
   std::map<std::string, Work> ready;
   const auto work_of = [&](const std::string& name) -> Work& {
     if (!makers.contains(name))
-      throw ConfigError("there is no case " + name, "it is none of lenet, char_lstm, gpt and resnet18",
-                        "name one");
+      throw ConfigError("there is no case " + name,
+                        "it is none of lenet, char_lstm, gpt, resnet18 and cifar10_fast", "name one");
     Work& work = ready[name];
     if (!work.plan) {
       Rng rng(1);

@@ -108,6 +108,7 @@
 #include "veldt/nn/recurrent_cell.h"
 #include "veldt/nn/resize.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/nn/whitening.h"
 #include "veldt/models/bert.h"
 #include "veldt/models/causal_model.h"
 #include "veldt/models/generate.h"

@@ -140,6 +140,38 @@ epochs = 20
   }
 }
 
+// Both recipes of CIFAR-10, narrow, on dark and light pictures of its size: they are told apart, also by
+// veldt eval and predict, which look at six views of each.
+TEST_F(TrainRecipe, OfCifar10TellsDarkFromLight) {
+  for (const char* part : {"train", "test"})
+    for (const char* kind : {"dark", "light"})
+      for (int i = 0; i < 16; ++i) {
+        const std::string folder = fmt::format("{}/cifar10/{}/{}", dir_.path(), part, kind);
+        std::filesystem::create_directories(folder);
+        std::vector<int> pixels;
+        for (int p = 0; p < 1024; ++p) pixels.push_back((kind[0] == 'd' ? 30 : 180) + (p * (7 + i) + i) % 50);
+        put_bytes(fmt::format("{}/{}.png", folder, i), make_png({.width = 32, .height = 32}, pixels));
+      }
+  for (const char* name : {"small", "fast"}) {
+    const std::string out = fmt::format("{}/{}", dir_.path(), name);
+    Words words{"train",  fmt::format("{}/recipes/cifar10_{}.toml", VELDT_SOURCE, name),
+                "--data", dir_.path(),
+                "--out",  out,
+                "--json"};
+    for (const char* set : {"values.width=8", "data.batch=8", "train.epochs=10", "optimizer.warmup=4"})
+      words.insert(words.end(), {"--set", set});
+    const Ran learned = run_veldt(words);
+    ASSERT_EQ(learned.exit_code, 0) << learned.err;
+    EXPECT_GT(json::parse(learned.out).at("test_accuracy").get<double>(), 0.9) << name;
+    const Ran measured = run_veldt({"eval", out, "--data", dir_.path(), "--json"});
+    ASSERT_EQ(measured.exit_code, 0) << measured.err;
+    EXPECT_EQ(json::parse(measured.out).at("accuracy"), json::parse(learned.out).at("test_accuracy"));
+    const Ran seen = run_veldt({"predict", out, fmt::format("{}/cifar10/test/light/3.png", dir_.path())});
+    ASSERT_EQ(seen.exit_code, 0) << seen.err;
+    EXPECT_THAT(seen.out, HasSubstr("light"));
+  }
+}
+
 TEST_F(TrainRecipe, DistancesAreInOneUnitEverywhere) {
   const json found = trained(kNumbers, {"--keep-top", "1"});
   const double mae = found.at("val_mae");

@@ -48,6 +48,16 @@ TEST(Augment, FlipsAndCrops) {
   EXPECT_EQ(seen, (std::set<std::vector<float>>{{0}, {1}}));
 }
 
+// The edge itself is not repeated: 4 3 | 4 5 would be replication's.
+TEST(Augment, ACropsPaddingCanReflect) {
+  std::set<std::vector<float>> seen;
+  for (std::uint64_t seed = 0; seed < 40; ++seed)
+    seen.insert(done(random_crop({3, 1}, 1, PadMode::reflect), ramp({1, 2, 3}), seed));
+  const std::set<std::vector<float>> middle = {{1, 0, 1}, {0, 1, 2}, {1, 2, 1},
+                                               {4, 3, 4}, {3, 4, 5}, {4, 5, 4}};
+  EXPECT_EQ(seen, middle);
+}
+
 TEST(Augment, DrawsTheSameForTheSameStream) {
   const Transform all =
       sequence({random_resized_crop({6, 5}), random_rotation(30), colour_jitter({0.2, 0.2, 0.2, 0.1}),

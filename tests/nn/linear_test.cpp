@@ -109,6 +109,16 @@ TEST(Init, OrthogonalRowsOrColumnsAreOrthonormalTimesTheGain) {
   EXPECT_THROW(init::orthogonal(ones({3})), ShapeError);
 }
 
+TEST(Init, DiracFiltersAreTheMiddleOfTheirChannel) {
+  Tensor w = ones({3, 2, 3, 2});
+  init::dirac(w);
+  std::vector<float> want(36, 0.0f);
+  want[0 * 12 + 0 * 6 + 3] = 1;  // row 1, column 1
+  want[1 * 12 + 1 * 6 + 3] = 1;
+  EXPECT_EQ(w.values<float>(), want);
+  EXPECT_THROW(init::dirac(ones({3, 2})), ShapeError);
+}
+
 TEST(Init, TruncatedNormalKeepsItsBoundsAndItsMoments) {
   Rng rng(6);
   const Tensor w = empty({1 << 16}, DType::f64);

@@ -73,7 +73,8 @@ TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
               "ConvTranspose1d(4, 3)", "AdaptiveAvgPool1d(3)", "AdaptiveMaxPool1d(2)"} +
             head,
         {2, 24});
-  built(Words{"Conv2d(4, 3)",
+  built(Words{"WhiteningConv2d(2)",
+              "Conv2d(4, 3)",
               "BatchNorm2d",
               "InstanceNorm2d",
               "GroupNorm(2)",

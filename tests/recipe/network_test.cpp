@@ -289,6 +289,9 @@ TEST(RecipeNetwork, HostileOnesAreRefusedBeforeTheyTakeMemoryOrTime) {
 TEST(RecipeNetwork, TheRecipesOfTheHouseHaveTheirSizes) {
   const Recipe resnet = read(VELDT_SOURCE "/recipes/resnet18.toml");
   EXPECT_EQ(build_model(resnet, {.input = {3, 32, 32}, .outputs = 10}).parameter_count(), 11'173'962);
+  const ModelFacts small{.input = {3, 32, 32}, .outputs = 10};
+  EXPECT_EQ(build_model(read(VELDT_SOURCE "/recipes/cifar10_small.toml"), small).parameter_count(), 188'810);
+  EXPECT_EQ(build_model(read(VELDT_SOURCE "/recipes/cifar10_fast.toml"), small).parameter_count(), 1'972'504);
   const ModelFacts picture{.input = {3, 64, 64}, .outputs = 3, .output = {3, 64, 64}};
   EXPECT_EQ(build_model(read(VELDT_SOURCE "/recipes/unet.toml"), picture).parameter_count(), 263'355);
   const ModelFacts dates{.input = {81}, .dtype = DType::i64, .outputs = 37, .target = {11}};

@@ -22,6 +22,7 @@
 #include "veldt/nn/recurrent_cell.h"
 #include "veldt/nn/resize.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/nn/whitening.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
@@ -186,6 +187,7 @@ void add_others(std::vector<ModuleRow>& rows) {
   rows.push_back(plain<Upsample>("Upsample", {2, 4, 3},
                                  InterpolateOptions{.scale_factor = {2}, .mode = Interpolation::linear}));
   rows.push_back(plain<PixelShuffle>("PixelShuffle", {1, 8, 2, 3}, 2));
+  rows.push_back(plain<WhiteningConv2d>("WhiteningConv2d", {1, 2, 4, 4}, 2, 2));
   rows.push_back(plain<PixelUnshuffle>("PixelUnshuffle", {1, 2, 4, 4}, 2));
   rows.push_back(plain<Pad>("Pad", {2, 4, 3}, std::vector<std::int64_t>{1, 2}, PadMode::reflect));
 }

@@ -29,6 +29,7 @@
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/trainer.h"
+#include "veldt/recipe/whitening.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
 
@@ -45,6 +46,7 @@ struct Training {
         model(recipe::build_model(recipe, data.facts.model)),
         train(recipe::training_loader(recipe, data)) {
     recipe::begin_known(recipe, model);
+    recipe::begin_whitening(recipe, data, model);
     model.to(device);
     optimizer = recipe::optimizer_of(recipe, model);
     trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));

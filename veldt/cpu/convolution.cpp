@@ -12,6 +12,7 @@
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/onednn.h"
 #include "veldt/cpu/room.h"
+#include "veldt/cpu/winograd.h"
 
 namespace veldt::cpu {
 namespace {
@@ -206,10 +207,12 @@ template <class T> class Convolution {
 template <class T>
 void run(const ConvLayout& layout, ConvPart part, const ConvViews& views, const View* bias) {
   const ConvSizes sizes(layout, views);
-  if constexpr (sizeof(T) == sizeof(float))
-    if (onednn_convolve(sizes, part, views.x.as<T>(), views.w.as<T>(), bias ? bias->as<const T>() : nullptr,
-                        views.y.as<T>()))
+  if constexpr (sizeof(T) == sizeof(float)) {
+    T *const x = views.x.as<T>(), *const w = views.w.as<T>(), *const y = views.y.as<T>();
+    const T* const added = bias ? bias->as<const T>() : nullptr;
+    if (winograd_convolve(sizes, part, x, w, added, y) || onednn_convolve(sizes, part, x, w, added, y))
       return;
+  }
   const Convolution<T> convolution(sizes, views, bias);
   switch (part) {
     case ConvPart::output: return convolution.output();

@@ -89,13 +89,13 @@ Transform maybe(double p, Transform transform) {
   };
 }
 
-Transform random_crop(Size size, Index padding) {
+Transform random_crop(Size size, Index padding, PadMode mode) {
   const Index width = size.width, height = size.height;
   require(height > 0 && width > 0 && padding >= 0,
           str("cannot crop to ", width, " x ", height, " with a padding of ", padding),
           "sizes are 1 or more, a padding 0 or more", "give the size that the network takes");
   return of_picture([=](const Tensor& given, Rng& rng) {
-    const Tensor picture = padding > 0 ? pad(given, {padding, padding, padding, padding}) : given;
+    const Tensor picture = padding > 0 ? pad(given, {padding, padding, padding, padding}, mode) : given;
     const Index down = picture.size(1) - height, right = picture.size(2) - width;
     if (down < 0 || right < 0)
       throw ShapeError(str("cannot crop ", given.shape(), " to ", width, " x ", height),
@@ -230,10 +230,11 @@ Transform normalise(std::vector<double> mean, std::vector<double> deviation) {
                        "each channel needs one", "give as many as the pictures have channels");
     const Tensor out = empty(picture.shape());
     const Index pixels = picture.size(1) * picture.size(2);
+    const float* from = picture.data<float>();
+    float* to = out.data<float>();
     for (std::size_t c = 0; c < mean.size(); ++c)
-      for (Index i = static_cast<Index>(c) * pixels, end = i + pixels; i < end; ++i)
-        out.data<float>()[i] =
-            static_cast<float>((static_cast<double>(picture.data<float>()[i]) - mean[c]) / deviation[c]);
+      for (Index i = 0; i < pixels; ++i)
+        *to++ = static_cast<float>((static_cast<double>(*from++) - mean[c]) / deviation[c]);
     return out;
   });
 }

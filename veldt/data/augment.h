@@ -10,6 +10,7 @@
 
 #include "veldt/core/size.h"
 #include "veldt/data/loader.h"
+#include "veldt/ops/arrange.h"
 
 namespace veldt::data {
 
@@ -18,9 +19,9 @@ Transform sequence(std::vector<Transform> transforms);
 // With probability p, else nothing. Throws ConfigError for p outside of 0..1.
 Transform maybe(double p, Transform transform);
 
-// A part of that size at a random place of the picture with `padding` zeros around it. Throws ConfigError for
-// a size below 1; when used, ShapeError for a picture that is too small.
-Transform random_crop(Size size, std::int64_t padding = 0);
+// A part of that size at a random place of the picture with `padding` pixels around it: zeros, or as `mode`
+// says. Throws ConfigError for a size below 1; when used, ShapeError for a picture that is too small.
+Transform random_crop(Size size, std::int64_t padding = 0, PadMode mode = PadMode::zeros);
 
 struct ResizedCropOptions {
   std::pair<double, double> area = {0.08, 1};            // of the picture

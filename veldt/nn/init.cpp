@@ -139,6 +139,16 @@ void orthogonal(Tensor weight, double gain, Rng& rng) {
   weight.assign(veldt::to(reshape(tall * gain, weight.shape()), weight.device()));
 }
 
+void dirac(Tensor weight) {
+  if (weight.rank() < 3)
+    throw ShapeError(str("filters cannot be ", weight.shape()), "they are [out, in, ..], with a kernel",
+                     "use it for convolutions");
+  constant(weight, 0);
+  Tensor middle = weight;
+  for (int d = weight.rank() - 1; d >= 2; --d) middle = select(middle, d, weight.size(d) / 2);
+  middle.assign(eye(weight.size(0), weight.size(1), weight.dtype(), weight.device()));
+}
+
 void siren_first(Tensor weight, Rng& rng) {
   symmetric(weight, 1.0 / static_cast<double>(fans_of(weight).in), rng);
 }

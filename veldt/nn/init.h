@@ -51,6 +51,10 @@ void truncated_normal(Tensor leaf, double mean = 0, double deviation = 1, double
 // of a normal one (Saxe et al. 2014). Computed on the host. Throws ShapeError below two dimensions.
 void orthogonal(Tensor weight, double gain = 1, Rng& rng = default_rng());
 
+// Filters [out, in, ..] that pass channels on: the middle of filter i is 1 for channel i, all else 0
+// (Zagoruyko & Komodakis 2017), as torch.nn.init.dirac_. Throws ShapeError below three dimensions.
+void dirac(Tensor weight);
+
 // SIREN, Sitzmann et al. 2020: the first weight U(-1 / in, 1 / in); the others, the linear head included,
 // U(-b, b), b = sqrt(6 / in) / omega; biases U(-1 / sqrt(in), 1 / sqrt(in)), as in Linear.
 void siren_first(Tensor weight, Rng& rng = default_rng());

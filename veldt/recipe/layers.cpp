@@ -1,6 +1,9 @@
 // The layers of recipes by their names.
 #include "veldt/recipe/layers.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -17,6 +20,8 @@
 #include "veldt/nn/pooling.h"
 #include "veldt/nn/recurrent.h"
 #include "veldt/nn/resize.h"
+#include "veldt/nn/whitening.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::recipe {
 namespace {
@@ -60,10 +65,28 @@ template <int kDims> Build conv(Call& call, const ModelFacts&) {
   o.dilation = call.count("dilation", 1);
   o.groups = call.count("groups", 1);
   o.bias = call.on("bias", true);
+  const std::string init = call.written("init", "");
   call.finish();
+  if (!init.empty() && init != "dirac")
+    throw call.refused(fmt::format("there is no initialiser '{}' for one layer", init),
+                       "write init=dirac, or leave it out");
   return [=](const Site& site) {
-    return std::make_shared<nn::Conv<kDims>>(site.channels(), out, kernel, o, site.rng);
+    auto made = std::make_shared<nn::Conv<kDims>>(site.channels(), out, kernel, o, site.rng);
+    // As many filters as there are channels pass those on; all others keep their random values.
+    const Tensor& w = made->weight();
+    if (!init.empty()) nn::init::dirac(slice(w.detach(), 0, 0, std::min(w.size(0), w.size(1))));
+    return made;
   };
+}
+
+Build whitening(Call& call, const ModelFacts&) {
+  const std::int64_t kernel = call.count("kernel");
+  call.by_name();
+  nn::WhiteningOptions o;
+  o.bias = call.on("bias", true);
+  o.eps = call.number("eps", o.eps, {.above = 0});
+  call.finish();
+  return [=](const Site& site) { return std::make_shared<nn::WhiteningConv2d>(site.channels(), kernel, o); };
 }
 
 template <int kDims> Build conv_transpose(Call& call, const ModelFacts&) {
@@ -101,6 +124,17 @@ template <class Pool> Build adaptive_pool(Call& call, const ModelFacts&) {
 template <class Norm> Build channel_norm(Call& call, const ModelFacts&) {
   call.finish();
   return [](const Site& site) { return std::make_shared<Norm>(site.channels()); };
+}
+
+template <class Norm> Build batch_norm_layer(Call& call, const ModelFacts&) {
+  call.by_name();
+  const bool scale = call.on("scale", true);
+  call.finish();
+  return [scale](const Site& site) {
+    auto made = std::make_shared<Norm>(site.channels());
+    if (!scale) Tensor(made->weight()).set_requires_grad(false);
+    return made;
+  };
 }
 
 template <class Norm> Build last_norm(Call& call, const ModelFacts&) {
@@ -352,6 +386,7 @@ const std::vector<LayerKind>& layer_kinds() {
       {"Conv1d", conv<1>},
       {"Conv2d", conv<2>},
       {"Conv3d", conv<3>},
+      {"WhiteningConv2d", whitening},
       {"ConvTranspose1d", conv_transpose<1>},
       {"ConvTranspose2d", conv_transpose<2>},
       {"ConvTranspose3d", conv_transpose<3>},
@@ -372,9 +407,9 @@ const std::vector<LayerKind>& layer_kinds() {
       {"PixelShuffle", shuffle<nn::PixelShuffle>},
       {"PixelUnshuffle", shuffle<nn::PixelUnshuffle>},
       {"Flatten", plain<nn::Flatten>},
-      {"BatchNorm1d", channel_norm<nn::BatchNorm1d>},
-      {"BatchNorm2d", channel_norm<nn::BatchNorm2d>},
-      {"BatchNorm3d", channel_norm<nn::BatchNorm3d>},
+      {"BatchNorm1d", batch_norm_layer<nn::BatchNorm1d>},
+      {"BatchNorm2d", batch_norm_layer<nn::BatchNorm2d>},
+      {"BatchNorm3d", batch_norm_layer<nn::BatchNorm3d>},
       {"InstanceNorm1d", channel_norm<nn::InstanceNorm1d>},
       {"InstanceNorm2d", channel_norm<nn::InstanceNorm2d>},
       {"InstanceNorm3d", channel_norm<nn::InstanceNorm3d>},

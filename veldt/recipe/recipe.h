@@ -67,6 +67,7 @@ struct Recipe {
   bool grey = false;
   std::int64_t crop = 0;  // of pictures with noise
   double noise = 0;
+  std::string test_time_augment;  // "horizontal_flip", "multi_crop"
   Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
@@ -79,6 +80,7 @@ struct Recipe {
   // [optimizer]
   std::string optimizer = "adam";
   std::optional<double> lr, weight_decay, momentum;
+  bool nesterov = false;
   double clip = 0, ema = 0;
   std::int64_t warmup = 0, accumulate = 1;
   Written schedule;

@@ -21,6 +21,7 @@
 #include "veldt/optim/group.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/known.h"
+#include "veldt/recipe/views.h"
 
 namespace veldt::recipe {
 namespace {
@@ -35,6 +36,7 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   o.clip.norm = recipe.clip;
   if constexpr (requires { o.momentum; })
     if (recipe.momentum) o.momentum = *recipe.momentum;
+  if constexpr (std::same_as<Optimizer, optim::SGD>) o.nesterov = recipe.nesterov;
   const NamedTensors trained = model.trained_parameters();
   if constexpr (std::derived_from<Optimizer, optim::GroupedOptimizer<Options>>) {
     std::vector<std::pair<std::string, Options>> named;
@@ -71,6 +73,11 @@ const OptimizerKind& optimizer_kind(const Recipe& recipe) {
     if (recipe.momentum && !kind.has_momentum)
       throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
                        "leave it out, or choose sgd, rmsprop or muon");
+    if (recipe.nesterov && (recipe.optimizer != "sgd" || recipe.momentum.value_or(0) == 0))
+      throw UsageError(fmt::format("optimizer.nesterov is not for {}{}", recipe.optimizer,
+                                   recipe.optimizer == "sgd" ? " without a momentum" : ""),
+                       "it is a form of momentum, of gradient descent",
+                       "leave it out, or choose sgd with optimizer.momentum = 0.9, say");
     if (!recipe.groups.empty() && !kind.has_groups)
       throw UsageError(
           fmt::format("{}: groups are not for {}", recipe.groups.begin()->second.where, recipe.optimizer),
@@ -275,6 +282,10 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& fact
   train::TrainerOptions o;
   o.loss = loss_of(recipe);
   if (recipe.learns_tokens()) o.forward = by_position;
+  if (!recipe.test_time_augment.empty())
+    o.forward = [recipe](const nn::Module& model, const data::Batch& batch) {
+      return outputs_of(recipe, model, batch.at(0));
+    };
   o.metrics = metrics_of(recipe, &facts);
   o.accumulate = recipe.accumulate;
   o.ema_decay = recipe.ema;

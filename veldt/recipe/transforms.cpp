@@ -59,7 +59,12 @@ const std::vector<TransformKind>& transform_kinds() {
       {"random_crop",
        [](Call& call) {
          const auto width = call.count("width"), height = call.count("height");
-         return data::random_crop({width, height}, call.count("padding", 0, {.least = 0}));
+         const auto padding = call.count("padding", 0, {.least = 0});
+         const std::string mode = call.word("mode", {"zeros", "reflect", "replicate"});
+         return data::random_crop({width, height}, padding,
+                                  mode == "reflect"     ? PadMode::reflect
+                                  : mode == "replicate" ? PadMode::replicate
+                                                        : PadMode::zeros);
        }},
       {"random_resized_crop",
        [](Call& call) {

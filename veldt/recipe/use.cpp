@@ -16,6 +16,7 @@
 #include "veldt/recipe/series.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/translate.h"
+#include "veldt/recipe/views.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::recipe {
@@ -91,7 +92,7 @@ Tensor Trained::prepare(const Tensor& picture) const {
 std::vector<Guess> Trained::classify(const Tensor& picture) const {
   check_use(recipe, recipe.is_of_pictures() && !recipe.denoises(), "classify()", "classify pictures");
   const NoGrad off;
-  return guesses_of(facts, model(prepare(picture))).front();
+  return guesses_of(facts, outputs_of(recipe, model, prepare(picture))).front();
 }
 
 std::vector<Guess> Trained::classify(const std::string& path) const {
