@@ -157,7 +157,7 @@ class AgentTask final : public train::Task {
     e.measures = agent_.measures();
     e.returns = returns_of(play(agent_.policy(), agent_.world().shared(),
                                 {.episodes = options_.evaluation_episodes, .seed = options_.seed}));
-    e.best = best_weights_.judge(e.step, e.returns.mean, state_);
+    e.best = best_weights_.judge(e.step, e.returns.mean, state_, true);
     state_.seconds += passed();
     e.seconds = state_.seconds;
     since_ = Clock::now();
@@ -187,6 +187,7 @@ class AgentTask final : public train::Task {
                                e.seconds};
     for (const auto& [name, value] : e.measures) columns.push_back(name), values.push_back(value);
     file_->add(columns, values);
+    file_->write();
   }
 
   Agent& agent_;
