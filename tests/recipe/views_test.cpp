@@ -90,7 +90,7 @@ TEST(RecipeViews, OfSixCropsAreMovedByAPixel) {
 TEST(RecipeViews, AreForPicturesWithClassesAndOfAKnownKind) {
   EXPECT_THAT(test::error_of<UsageError>([] { recipe_with("test_time_augment = \"vertical\"\n"); }),
               HasSubstr("test_time_augment"));
-  EXPECT_THROW(check_set("optimizer.nesterov=7"), UsageError);
+  EXPECT_THROW(check_set({}, "optimizer.nesterov=7"), UsageError);
 }
 
 TEST(RecipeTraining, NesterovIsForDescentWithAMomentum) {
