@@ -142,6 +142,7 @@ void report_agent_part(const TrainFlags& flags, Context& context, const recipe::
   if (context.json) {
     nlohmann::ordered_json out = agent_in_json(flags.out, "until", *learner.policy, result);
     out["until"] = flags.until;
+    out["share"] = std::min(1.0, static_cast<double>(result.run.steps) / static_cast<double>(recipe.steps));
     if (result.best_step > 0) out["val_return"] = result.best_return;
     context.out.json(out);
     return;

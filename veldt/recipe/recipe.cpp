@@ -275,14 +275,15 @@ std::string usual_name(const std::string& word) {
 // "'data.kind' or 'optimizer.kind'": what a name that is none may mean; of `known` those that are near, of
 // all keys those that end in it, and the recipe's own values. Empty if nothing is.
 std::string meant_by(const Recipe& recipe, const std::string& name, const std::vector<std::string>& known) {
-  std::vector<std::string> lasts;
-  for (const std::string& key : key_names()) lasts.push_back(last_part(key));
+  std::vector<std::string> keys = key_names(), lasts;
+  if (!recipe.acts()) std::erase_if(keys, [](const std::string& key) { return key.starts_with("agent."); });
+  for (const std::string& key : keys) lasts.push_back(last_part(key));
   for (const auto& [value, text] : recipe.values) lasts.push_back(value);
   const std::string table = name.substr(0, name.find('.') + 1), last = usual_name(last_part(name));
   const auto ending_in = [&](const std::string& word) {
     if (recipe.values.contains(word)) return std::vector{"values." + word};
     std::vector<std::string> all;
-    for (const std::string& key : key_names())
+    for (const std::string& key : keys)
       if (last_part(key) == word && key.find("NAME") == std::string::npos) all.push_back(key);
     const auto is_elsewhere = [&](const std::string& key) { return !key.starts_with(table); };
     if (!table.empty() && std::any_of(all.begin(), all.end(), [&](auto& key) { return !is_elsewhere(key); }))
