@@ -62,6 +62,14 @@ TEST(Eigh, TakesWhatHasEqualEigenvaluesAndZeros) {
   const Tensor one = arange(6, DType::f64), rank_one = unsqueeze(one, 0) * unsqueeze(one, 1);
   EXPECT_NEAR(select(eigh(rank_one).values, 0, 5).item(), 55, 1e-12);
   EXPECT_EQ(eigh(zeros({0, 0})).values.numel(), 0);
+  for (const double scale : {1e160, 1e-170, 9e307}) {
+    const std::vector<double> values =
+        eigh(scale * Tensor::of({2, 2}, {1, 0.5, 0.5, 1}, DType::f64)).values.values<double>();
+    EXPECT_NEAR(values[0] / scale, 0.5, 1e-14) << scale;
+    if (scale < 1e200) {
+      EXPECT_NEAR(values[1] / scale, 1.5, 1e-14) << scale;
+    }
+  }
   // Signs are not left to chance: the largest element of a vector is positive.
   const Tensor vectors = eigh(full({2, 2}, 1.0)).vectors;
   EXPECT_GT(select(select(vectors, 0, 0), 0, 1).item(), 0);

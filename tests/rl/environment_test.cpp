@@ -168,6 +168,26 @@ TEST(Environments, ASavedStateGoesOnWithTheSameBits) {
               ::testing::HasSubstr("of another form"));
 }
 
+// Finite, but nowhere on the map, or so fast that an angle would be wrapped for ever.
+TEST(Environments, StatesThatNoEpisodeHasAreRefused) {
+  VectorEnvironment grid(make_environment("GridWorld-v0"), 1, 1),
+      acrobot(make_environment("Acrobot-v1"), 1, 1);
+  const auto loaded = [](VectorEnvironment& world, const std::vector<double>& numbers) {
+    const auto count = static_cast<std::int64_t>(numbers.size());
+    return test::error_of<IoError>([&] { world.load(Tensor::from<double>({1, count}, numbers)); });
+  };
+  for (const auto& [row, column] :
+       {std::pair(1e6, 0.0), std::pair(-1.0, 0.0), std::pair(0.5, 0.0), std::pair(1.0, 1.0)}) {
+    EXPECT_THAT(loaded(grid, {row, column, 7, 0, 0, 0, 0}), ::testing::HasSubstr("no state of GridWorld"));
+    EXPECT_THROW(grid.set_state(0, {row, column, 7, 0}), ShapeError);
+  }
+  EXPECT_THAT(loaded(grid, {0, 0, 7, -1, 0, 0, 0}), ::testing::HasSubstr("no state of GridWorld"));
+  EXPECT_THAT(loaded(acrobot, {1e300, 0, 0, 0, 0, 0, 0}), ::testing::HasSubstr("no state of Acrobot"));
+  EXPECT_THROW(acrobot.set_state(0, {0, 0, 1e18, 0}), ShapeError);
+  acrobot.set_state(0, {3, -3, 12, -28});
+  EXPECT_THROW(acrobot.set_state(0, {std::nan(""), 0, 0, 0}), ShapeError);
+}
+
 TEST(Environments, ActionsOfTheWrongKindAreRefused) {
   VectorEnvironment cart(make_environment("CartPole-v1"), 2, 1),
       pendulum(make_environment("Pendulum-v1"), 2, 1);

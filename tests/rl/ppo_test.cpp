@@ -102,6 +102,11 @@ TEST(Ppo, APolicyThatIsNoLongerFiniteIsNamed) {
   player.network.parameters()[0].assign(Tensor::from<float>(
       player.network.parameters()[0].shape(),
       std::vector<float>(static_cast<std::size_t>(player.network.parameters()[0].numel()), std::nanf(""))));
+  EXPECT_THAT(test::error_of<ConfigError>([&] {
+                fit(player.agent,
+                    {.seconds = 1, .schedule = optim::CosineAnnealing{.lr_max = 1e-3, .steps = 9}});
+              }),
+              ::testing::HasSubstr("limited by time"));
   EXPECT_THAT(test::error_of<DivergedError>([&] { fit(player.agent, {.steps = 100}); }),
               ::testing::HasSubstr("the policy for Pendulum-v1 diverged"));
 }

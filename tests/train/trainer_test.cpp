@@ -296,7 +296,7 @@ TEST(Trainer, TrainsOnWhereItsMeasuresCannotBeWritten) {
   Events events;
   events.on_warning = [&](const std::string& text) { said.push_back(text); };
   EXPECT_EQ(s.trainer.fit(s.train, &s.validation, {.epochs = 2, .out = dir.path()}, events).run.steps, 20);
-  ASSERT_EQ(said.size(), 2u);
+  ASSERT_GE(said.size(), 2u);  // it is tried again before each checkpoint
   EXPECT_THAT(said[0], HasSubstr("metrics.csv"));
 }
 

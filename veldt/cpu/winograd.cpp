@@ -381,6 +381,7 @@ bool winograd_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w
   parallel_for(f.blocks(), 1, [&](std::int64_t block, std::int64_t) {
     VELDT_DISPATCH(winograd_outputs_of_block)(call, block);
   });
+  room.trim();
   return true;
 }
 

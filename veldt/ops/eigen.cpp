@@ -78,7 +78,7 @@ std::vector<double> symmetric_values(const Tensor& x) {
         throw Error(str("eigh cannot decompose a matrix that is not symmetric"),
                     str("element (", i, ", ", k, ") is ", low, ", and (", k, ", ", i, ") is ", high),
                     "give a covariance, or (x + transpose(x)) / 2");
-      low = high = (low + high) / 2;
+      low = high = low / 2 + high / 2;
     }
   return a;
 }
@@ -92,6 +92,11 @@ Eigen eigh(const Tensor& x) {
   const std::int64_t size = x.size(0);
   const auto n = static_cast<std::size_t>(size);
   std::vector<double> a = symmetric_values(x), v(n * n, 0);
+  // Near 1 no square is too large or too small; powers of two change no digit.
+  double largest_of_all = 0;
+  for (const double value : a) largest_of_all = std::max(largest_of_all, std::abs(value));
+  const int exponent = largest_of_all > 0 ? std::ilogb(largest_of_all) : 0;
+  for (double& value : a) value = std::scalbn(value, -exponent);
   for (std::size_t i = 0; i < n; ++i) v[i * n + i] = 1;
   JacobiRotations(a, v, n).run();
 
@@ -104,7 +109,7 @@ Eigen eigh(const Tensor& x) {
     const double* vector = v.data() + order[at] * n;
     const double* largest = std::max_element(
         vector, vector + n, [](double one, double other) { return std::abs(one) < std::abs(other); });
-    values.push_back(a[order[at] * n + order[at]]);
+    values.push_back(std::scalbn(a[order[at] * n + order[at]], exponent));
     for (std::size_t k = 0; k < n; ++k) columns[k * n + at] = *largest < 0 ? -vector[k] : vector[k];
   }
   return {Tensor::from<double>({size}, values), Tensor::from<double>({size, size}, columns)};

@@ -112,6 +112,12 @@ StepResult Acrobot::step(std::vector<double>& state, const Action& action) const
   return {up ? 0.0 : -1.0, up};
 }
 
+// Angles are wrapped, and speeds cut, at each step.
+bool Acrobot::is_state(const std::vector<double>& state) const {
+  return std::abs(state[0]) <= kPi && std::abs(state[1]) <= kPi && std::abs(state[2]) <= kMostSpeed1 &&
+         std::abs(state[3]) <= kMostSpeed2;
+}
+
 void Acrobot::observe(const std::vector<double>& s, std::vector<float>& observation) const {
   observation = {static_cast<float>(std::cos(s[0])), static_cast<float>(std::sin(s[0])),
                  static_cast<float>(std::cos(s[1])), static_cast<float>(std::sin(s[1])),

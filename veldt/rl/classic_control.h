@@ -24,6 +24,7 @@ class CartPole final : public Environment {
 class Acrobot final : public Environment {
  public:
   Acrobot();
+  bool is_state(const std::vector<double>& state) const override;
   void reset(std::vector<double>& state, Rng& rng) const override;
   StepResult step(std::vector<double>& state, const Action& action) const override;
   void observe(const std::vector<double>& state, std::vector<float>& observation) const override;

@@ -67,6 +67,8 @@ class Environment {
   virtual void reset(std::vector<double>& state, Rng& rng) const = 0;
   // Changes the state by one step.
   virtual StepResult step(std::vector<double>& state, const Action& action) const = 0;
+  // Whether `state`, finite and of the right length, is one that an episode can be in: a file may hold any.
+  virtual bool is_state(const std::vector<double>& /*state*/) const { return true; }
   // What the agent sees of a state: fills `observation`, as long as the spec says.
   virtual void observe(const std::vector<double>& state, std::vector<float>& observation) const = 0;
   // A picture of the state for `veldt play`, on a white canvas. Without one there is a bar for each number of

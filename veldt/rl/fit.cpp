@@ -218,8 +218,6 @@ train::Progress in_steps(train::Progress p, std::int64_t per_round, double train
 std::string config_with(const FitOptions& options, const Agent& agent) {
   nlohmann::json config = io::parse_json<nlohmann::json>(options.config);
   config["fit"] = {{"round", agent.steps_per_update()},
-                   {"evaluate_every", options.evaluate_every},
-                   {"evaluation_episodes", options.evaluation_episodes},
                    {"schedule", options.schedule ? options.schedule->text() : ""}};
   return io::dump_json(config);
 }
@@ -281,6 +279,10 @@ FitResult fit(Agent& agent, const FitOptions& options, const train::Events& even
         "a fit of an agent has to be evaluated",
         str("every ", options.evaluate_every, " steps by ", options.evaluation_episodes, " episodes"),
         "give 1 or more of both");
+  if (options.schedule && options.seconds > 0 && options.steps <= 0)
+    throw ConfigError("a run that is only limited by time has no schedule",
+                      "a schedule depends on the number of steps, which is not known",
+                      "give steps too, or schedule = \"constant\" in a recipe");
   const std::int64_t round = agent.steps_per_update();
   AgentTask task(agent, options, events, on_evaluation);
   const auto rounds = [&](std::int64_t steps) { return (steps + round - 1) / round; };

@@ -96,6 +96,14 @@ StepResult GridWorld::step(std::vector<double>& state, const Action& action) con
   return {-kStepCost + (here == 'G' ? 1 : here == 'o' ? -1 : 0), here == 'G' || here == 'o'};
 }
 
+bool GridWorld::is_state(const std::vector<double>& state) const {
+  const auto is_below = [](double x, double most) { return x >= 0 && x < most && x == std::floor(x); };
+  return is_below(state[0], static_cast<double>(map_.size())) &&
+         is_below(state[1], static_cast<double>(map_[0].size())) &&
+         map_[static_cast<std::size_t>(state[0])][static_cast<std::size_t>(state[1])] != '#' &&
+         is_below(state[2], 0x1p32) && is_below(state[3], 0x1p53);
+}
+
 void GridWorld::observe(const std::vector<double>& state, std::vector<float>& observation) const {
   observation.assign(map_.size() * map_[0].size(), 0);
   observation[static_cast<std::size_t>(state[0]) * map_[0].size() + static_cast<std::size_t>(state[1])] = 1;

@@ -28,6 +28,7 @@ class GridWorld final : public Environment {
 
   void reset(std::vector<double>& state, Rng& rng) const override;
   StepResult step(std::vector<double>& state, const Action& action) const override;
+  bool is_state(const std::vector<double>& state) const override;
   void observe(const std::vector<double>& state, std::vector<float>& observation) const override;
   void draw(const std::vector<double>& state, Canvas& canvas) const override;
 

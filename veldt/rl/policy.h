@@ -39,7 +39,7 @@ class Moments : public nn::Module {
 // or the action itself, not clipped yet.
 class Policy : public nn::Module {
  public:
-  // Throws ConfigError for a width or depth below 1, and for an environment of more than 512 numbers.
+  // Throws ConfigError for a width or depth below 1.
   Policy(const EnvironmentSpec& spec, const PolicyOptions& options);
   Moments* moments() { return moments_ ? &*moments_ : nullptr; }
   std::int64_t observation_size() const { return observation_size_; }

@@ -141,6 +141,10 @@ void VectorEnvironment::set_state(std::int64_t copy, const std::vector<double>& 
   if (state.size() != state_size_)
     throw ShapeError(str(spec().name, " cannot go on from ", state.size(), " numbers"),
                      str("its state has ", state_size_), "give as many");
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (!std::all_of(state.begin(), state.end(), is_finite) || !environment_->is_state(state))
+    throw ShapeError(str(spec().name, " cannot go on from these numbers"),
+                     "no episode has them for its state", "give those of state() or last_state()");
   one.state = state;
   one.steps = 0;
   one.total = 0;
@@ -173,7 +177,11 @@ void VectorEnvironment::load(const Tensor& state) {
       throw IoError(IoError::Kind::corrupt, "the saved environments hold numbers that no run has",
                     str("those of copy ", i, " are not finite, or no counts"), "start a new run");
     Copy& copy = all_[static_cast<std::size_t>(i)];
-    copy.state.assign(first, own);
+    const std::vector<double> loaded(first, own);
+    if (!environment_->is_state(loaded))
+      throw IoError(IoError::Kind::corrupt, "the saved environments hold numbers that no run has",
+                    str("those of copy ", i, " are no state of ", spec().name), "start a new run");
+    copy.state = loaded;
     copy.steps = static_cast<std::int64_t>(own[0]);
     copy.total = own[1];
     copy.rng.seek(static_cast<std::uint64_t>(own[2]));

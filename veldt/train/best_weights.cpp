@@ -47,7 +47,7 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state, bool n
   kept_.reset();
   const bool on_disk = now && write(*state.best, model_.state_dict());
   if (!on_disk && (options_.restore_best || (!now && !options_.out.empty())))
-    kept_ = Kept{*state.best, copies_of(model_.state_dict()), !now};
+    kept_ = Kept{*state.best, copies_of(model_.state_dict()), !options_.out.empty()};
   return true;
 }
 
@@ -62,7 +62,6 @@ bool BestWeights::write(const FitState::Best& best, const NamedTensors& weights)
 
 void BestWeights::write() {
   if (!kept_ || !kept_->waits) return;
-  kept_->waits = false;
   if (write(kept_->best, kept_->weights)) kept_.reset();
 }
 

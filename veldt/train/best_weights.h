@@ -35,7 +35,7 @@ class BestWeights {
   void restore(std::int64_t step, const FitState& state);
 
  private:
-  // Weights that no file holds. They `wait` for one unless writing it has failed.
+  // Weights that no file holds. They `wait` for one if there is a folder.
   struct Kept {
     FitState::Best best;
     NamedTensors weights;

@@ -62,9 +62,9 @@ void MetricsFile::write() {
   if (columns_.empty()) return;
   std::string table = fmt::format("{}\n", fmt::join(columns_, ",")), lines;
   for (const std::string& l : lines_) table += l + '\n', lines += in_json(columns_, l);
-  columns_.clear();
   io::write_file(path_, table);
   io::write_file(std::filesystem::path(path_).replace_extension(".jsonl").string(), lines);
+  columns_.clear();  // what failed is written the next time
 }
 
 }  // namespace veldt::train
