@@ -5,7 +5,7 @@
 //   example_vae FOLDER [EPOCHS [SAMPLES.npy]]
 // FOLDER holds the four files of MNIST. Draws vae.png (digits of the test set, the same as redrawn, new ones,
 // and the way from one to another), and writes 10,000 digits [n, 28, 28] into SAMPLES.npy, for
-// example_frechet. Twenty epochs take about two minutes on two cores.
+// example_frechet. Twenty epochs take a minute and a half on two cores.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

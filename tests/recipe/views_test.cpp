@@ -87,13 +87,13 @@ TEST(RecipeViews, OfSixCropsAreMovedByAPixel) {
   expect_same(outputs_of(recipe, net, x), sum);
 }
 
-TEST(RecipeViews, AreForPicturesWithClassesAndOfAKnownKind) {
+TEST(RecipeViews, AreOfAKnownKind) {
   EXPECT_THAT(test::error_of<UsageError>([] { recipe_with("test_time_augment = \"vertical\"\n"); }),
               HasSubstr("test_time_augment"));
-  EXPECT_THROW(check_set({}, "optimizer.nesterov=7"), UsageError);
 }
 
 TEST(RecipeTraining, NesterovIsForDescentWithAMomentum) {
+  EXPECT_THROW(check_set({}, "optimizer.nesterov=7"), UsageError);
   const auto with = [](const std::string& lines) {
     check_training(recipe_with("[optimizer]\nnesterov = true\n" + lines + kLopsided));
   };

@@ -108,6 +108,10 @@ Json describe(const InfoFlags& flags) {
 }
 
 int info_of_sweep(const InfoFlags& flags, Context& context) {
+  if (flags.verify || flags.nodes)
+    throw UsageError(
+        fmt::format("{} is not for the folder of a sweep", flags.verify ? "--verify" : "--nodes"),
+        "it is for files", "name a run's model.safetensors, or leave it out");
   const recipe::SweepTable table = table_in_folder(flags.path);
   if (!context.json) {
     context.out.foreign_text(sweep_in_words(table, flags.path));

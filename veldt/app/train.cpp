@@ -290,6 +290,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     if (!context.json) context.out.foreign_text(sample + "\n\n");
     for (const auto& score : recipe::coherence(sample, recipe::training_text(recipe, flags.data)))
       if (!std::isnan(score.second)) scores.push_back(score);
+    save(scores);
   }
   report_training(flags, context, training, result, scores);
 }

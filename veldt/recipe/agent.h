@@ -35,7 +35,7 @@ struct Learner {
 };
 
 // Limits, rate and evaluations; the caller adds folder, resumption and configuration. Unless the recipe says
-// otherwise there are 20 evaluations in a run.
+// otherwise there are 20 evaluations in a run, or of one with a time alone one every 10,000 steps.
 rl::FitOptions fit_options_of(const Recipe& recipe, const Learner& learner);
 
 // Of an agent's file: kAgentKind, "recipe" and "scores" (JSON).

@@ -483,6 +483,10 @@ void check_acting(const Recipe& recipe, const std::string& where) {
   if (recipe.acting.agent.empty()) lacks(where, "agent.kind", "kind = \"ppo\" below [agent]");
   if (recipe.steps == 0 && recipe.seconds == 0)
     lacks(where, "train.steps", "steps = 100_000 below [train], or time");
+  if (recipe.steps == 0 && recipe.acting.agent == "dqn")
+    throw UsageError(fmt::format("{}: 'train.steps' is missing", where),
+                     "a DQN explores less and less over its steps, so their number has to be known",
+                     "write steps = 100_000 below [train]; time may end it sooner");
   const bool is_grid = recipe.acting.environment == "GridWorld-v0";
   if (!is_grid && (recipe.acting.map.given() || recipe.acting.slip > 0))
     throw UsageError(fmt::format("{}: '{}' is for GridWorld-v0 alone", where,

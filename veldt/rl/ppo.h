@@ -41,7 +41,8 @@ class Ppo final : public Agent {
   void load(const std::map<std::string, Tensor>& saved) override;
 
  private:
-  // What was seen, done and got, [rollout, copies] of each; what an action is has action_size or 1 numbers.
+  // What was seen, done and got, [rollout, copies] of each; `actions` has action_size numbers for each,
+  // `choices` one.
   struct Rollout {
     std::vector<float> observations, actions, chances, rewards, values, advantages, returns;
     std::vector<std::int64_t> choices;
