@@ -21,7 +21,7 @@ using test::Array;
 
 struct WinogradCase {
   std::int64_t batch, in, out, height, width, padding_y, padding_x;
-  ConvLayout layout() const { return {.dims = 2, .padding = {padding_y, padding_x, 0}}; }
+  ConvLayout layout() const { return {.dims = 2, .padding = {padding_y, padding_x, 0}, .coarse = true}; }
   Shape x() const { return {batch, in, height, width}; }
   Shape w() const { return {out, in, 3, 3}; }
   Shape y() const { return {batch, out, height + 2 * padding_y - 2, width + 2 * padding_x - 2}; }
@@ -84,6 +84,22 @@ TEST(Winograd, ServesTheseShapes) {
           << c.y();
     }
   }
+}
+
+// A network that only runs is computed by plain sums: what one pixel holds stays within its windows.
+TEST(Winograd, IsForWeightsThatAreLearned) {
+  const WinogradCase& c = kWinogradCases[5];
+  Array<float> x = Array<float>::random(c.x(), 1), w = Array<float>::random(c.w(), 2);
+  x.view().as<float>()[8 * 16 + 8] = std::numeric_limits<float>::quiet_NaN();
+  const auto spoiled = [&](bool coarse) {
+    ConvLayout layout = c.layout();
+    layout.coarse = coarse;
+    Array<float> y(c.y());
+    cpu::backend().convolve(layout, ConvPart::output, x.view(), w.view(), nullptr, y.view());
+    return std::count_if(y.values().begin(), y.values().end(), [](float v) { return std::isnan(v); });
+  };
+  EXPECT_EQ(spoiled(false), 9 * c.out);
+  EXPECT_GT(spoiled(true), 9 * c.out);
 }
 
 TEST(Winograd, GivesTheSameBitsOnAnyNumberOfThreads) {

@@ -271,9 +271,7 @@ TEST(OnnxFrozenConvolution, IsTheConvolutionOfAnySizes) {
         for (const auto& [height, width] : {std::pair<int, int>{11, 11}, {28, 15}, {8, 31}}) {
           set_num_threads(turn + static_cast<int>(n % 2) + 1);
           const Tensor x = picture(n, height, width, c.in), got = fast(x);
-          // Of many channels the plain one is Winograd's, and results are about 10.
-          EXPECT_TRUE(allclose(got, net(x), 1e-4, c.in < 16 ? 1e-4 : 1e-3))
-              << c.in << " to " << c.out << ", " << x.shape();
+          EXPECT_TRUE(allclose(got, net(x), 1e-4, 1e-4)) << c.in << " to " << c.out << ", " << x.shape();
           EXPECT_TRUE(array_equal(fast(x), got)) << "the same bits";
         }
   }

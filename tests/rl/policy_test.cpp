@@ -10,6 +10,8 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/rl/environments.h"
+#include "veldt/rl/fit.h"
+#include "veldt/rl/vector_environment.h"
 #include "veldt/rl/policy.h"
 
 namespace veldt::rl {
@@ -79,6 +81,23 @@ TEST(Policies, AnActorStartsUndecided) {
   const Tensor weight = network.named_parameters().at(2).tensor;  // [64, 64] within
   const std::vector<float> product = matmul(weight, transpose(weight, 0, 1)).values<float>();
   for (std::size_t i = 0; i < product.size(); ++i) EXPECT_NEAR(product[i], i % 65 == 0 ? 2 : 0, 1e-4);
+}
+
+// Numbers of another environment's rows must not be read.
+TEST(Policies, ANetworkForAnotherEnvironmentIsRefused) {
+  const EnvironmentPtr cart = make_environment("CartPole-v1"), acrobot = make_environment("Acrobot-v1"),
+                       pendulum = make_environment("Pendulum-v1");
+  Rng rng(1);
+  const ActorCritic network(acrobot->spec(), {}, rng);
+  EXPECT_THAT(
+      test::error_of<ConfigError>([&] { play(network, cart, {.episodes = 1}); }),
+      ::testing::HasSubstr("from 6 numbers to 3 choices, and the environment from 4 numbers to 2 choices"));
+  EnvironmentSpec other = cart->spec();
+  other.choices = 0, other.action_low = {-1, -1}, other.action_high = {1, 1};
+  EXPECT_THAT(test::error_of<ConfigError>([&] { ActorCritic(other, {}, rng).check_fits(cart->spec()); }),
+              ::testing::HasSubstr("2 numbers of an action"));
+  ActorCritic(cart->spec(), {}, rng).check_fits(cart->spec());
+  EXPECT_THROW(VectorEnvironment(nullptr, 1, 1), ConfigError);
 }
 
 }  // namespace

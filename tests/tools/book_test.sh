@@ -54,7 +54,7 @@ above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && b > a) }
 
 small initialisers 1 4 's/depth=2,8,32/depth=2,8/' 's/ReLU,Tanh/ReLU/' 's/--seeds 3//' \
   's/normal\(0.01\),xavier_normal,kaiming_normal,orthogonal/normal(0.01),kaiming_normal/' 's/$/ --set train.steps=300/'
-above "$(value val_accuracy "8,ReLU,normal(0.01)")" "$(value val_accuracy 8,ReLU,kaiming_normal)" initialisers
+above "$(value val_accuracy 'normal(0.01),8,ReLU')" "$(value val_accuracy kaiming_normal,8,ReLU)" initialisers
 
 small optimizers 1 2 's/sgd,adam,.*muon/sgd,adam/' 's/3e-4,3e-3,3e-2/3e-3/' 's/--seeds 2//' 's/epochs=1/steps=200/'
 above "$(value val_accuracy sgd)" "$(value val_accuracy adam)" optimizers

@@ -23,6 +23,8 @@ struct ConvLayout {
   // padding: zeros before x. Those after it follow from the sizes of x and y.
   std::array<std::int64_t, kMaxDims> stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
   std::int64_t groups = 1;  // of channels: each computes its part of the output from its part of the input
+  // Sums may be rounded more coarsely than plain ones where that is faster: while weights are being learned.
+  bool coarse = false;
 
   // The elements of x from the first to the last that one output reads along dimension d.
   std::int64_t reach(int d, std::int64_t kernel) const {

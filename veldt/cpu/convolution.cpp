@@ -210,8 +210,8 @@ void run(const ConvLayout& layout, ConvPart part, const ConvViews& views, const 
   if constexpr (sizeof(T) == sizeof(float)) {
     T *const x = views.x.as<T>(), *const w = views.w.as<T>(), *const y = views.y.as<T>();
     const T* const added = bias ? bias->as<const T>() : nullptr;
-    if (winograd_convolve(sizes, part, x, w, added, y) || onednn_convolve(sizes, part, x, w, added, y))
-      return;
+    if (layout.coarse && winograd_convolve(sizes, part, x, w, added, y)) return;
+    if (onednn_convolve(sizes, part, x, w, added, y)) return;
   }
   const Convolution<T> convolution(sizes, views, bias);
   switch (part) {

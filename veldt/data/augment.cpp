@@ -201,8 +201,8 @@ Transform random_erasing(ErasingOptions o) {
 }
 
 Transform gaussian_noise(double deviation) {
-  require(deviation >= 0 && std::isfinite(deviation), str("cannot add noise of deviation ", deviation),
-          "it must be 0 or more", "0.05 is usual");
+  require(deviation >= 0 && deviation <= 1e3, str("cannot add noise of deviation ", deviation),
+          "it must be from 0 to 1,000", "0.05 is usual");
   return of_picture([deviation](const Tensor& picture, Rng& rng) {
     return picture + randn(picture.shape(), rng, 0, deviation);
   });

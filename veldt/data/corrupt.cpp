@@ -96,14 +96,14 @@ Transform erase(Index side) {
 }
 
 Transform brightness(double factor) {
-  require(factor >= 0 && std::isfinite(factor), str("cannot make a picture brighter by a factor of ", factor),
-          "it must be 0 or more", "0.5 is half as bright");
+  require(factor >= 0 && factor <= 1e3, str("cannot make a picture brighter by a factor of ", factor),
+          "it must be from 0 to 1,000", "0.5 is half as bright");
   return of_picture([factor](const Tensor& picture, Rng&) { return clamp(picture * factor, 0, 1); });
 }
 
 Transform contrast(double factor) {
   require(factor >= 0 && factor <= 1e3, str("cannot change the contrast by a factor of ", factor),
-          "it must be 0 or more", "0.5 is half the contrast");
+          "it must be from 0 to 1,000", "0.5 is half the contrast");
   return of_picture([factor](const Tensor& given, Rng&) {
     const Tensor picture = given + 0.0;
     float* const x = picture.data<float>();

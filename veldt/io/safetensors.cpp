@@ -172,7 +172,11 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
   if (!known_content(first).empty())
     throw IoError(IoError::Kind::malformed, file.path() + " is not a safetensors file", seems_to_be(first),
-                  "give a model, such as one that veldt fit wrote");
+                  "give a model that veldt fit or veldt train wrote");
+  // A header's length begins with small bytes and ends with zeros, so this cannot be one.
+  if (length > kMaxHeaderBytes && seems_to_be(first) == "it seems to be text")
+    throw IoError(IoError::Kind::malformed, file.path() + " is not a safetensors file", seems_to_be(first),
+                  "give a model; of a recipe, the folder of its run, such as runs/mnist");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
     throw malformed_safetensors(
         file.path(), str("its header would have ", length, " bytes, ",

@@ -96,7 +96,7 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
     throw ShapeError(str(name, " cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",
                      "convert the input or the layer with to()");
-  ConvLayout layout{.dims = dims, .groups = groups};
+  ConvLayout layout{.dims = dims, .groups = groups, .coarse = grad_enabled() && w.requires_grad()};
   const Shape strides = stride.of(dims), dilations = dilation.of(dims);
   for (int d = 0; d < dims; ++d) {
     check_convolution_number(name, "stride", strides[d], 1);

@@ -63,6 +63,8 @@ struct ConvOptions {
 // x [n, c_in, spatial ..] or [c_in, spatial ..], weight [c_out, c_in / groups, kernel ..], bias [c_out] or
 // undefined -> [n, c_out, ..] or [c_out, ..], of spatial size
 //   floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
+// While the weight wants a gradient, the CPU may compute large ones of 3x3 in f32 by Winograd's algorithm:
+// with rounding errors up to 1e-4 of the root mean square, and NaN around a NaN.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const ConvOptions& options = {});
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},

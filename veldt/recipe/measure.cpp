@@ -55,7 +55,7 @@ data::DatasetPtr part_of(const Data& data, const std::string& part) {
                                                       : nullptr;
   if (set == nullptr)
     throw UsageError(fmt::format("there is no {} part", part), "the recipe sets none aside",
-                     "name another part, --part train, say, or hold one back by data.test");
+                     fmt::format("name another part, --part train, say, or hold one back by data.{}", part));
   return set;
 }
 

@@ -211,11 +211,11 @@ SweepTable table_of(const Sweep& sweep) {
 
 namespace {
 
-// Whether somewhere more than a tenth of the time was spent waiting for data.
+// Whether a run of seconds spent more than a tenth of its time waiting for data.
 bool has_waited(const SweepTable& table) {
   return std::any_of(table.rows.begin(), table.rows.end(), [](const SweepRow& row) {
     const Spread* waiting = row.score("waiting");
-    return waiting != nullptr && waiting->mean > 0.1;
+    return waiting != nullptr && waiting->mean > 0.1 && row.seconds.mean > 2;
   });
 }
 

@@ -34,7 +34,7 @@ void check_dqn(const DqnOptions& o) {
 Dqn::Dqn(VectorEnvironment& world, QNetwork& network, optim::Optimizer& optimizer, DqnOptions options)
     : Agent(world, optimizer, options.seed),
       network_(network),
-      options_((check_dqn(options), options)),
+      options_((network.check_fits(world.spec()), check_dqn(options), options)),
       copies_(world.copies()),
       target_(nn::clone(network)),
       from_(network.state_dict()),

@@ -227,6 +227,7 @@ std::string config_with(const FitOptions& options, const Agent& agent) {
 std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environment,
                           const PlayOptions& options) {
   VectorEnvironment world(environment, options.episodes, options.seed);
+  policy.check_fits(world.spec());
   const std::int64_t copies = options.episodes, width = world.spec().action_size();
   Recorded look(copies, world.spec().observation_size(), policy.named_parameters().at(0).tensor.device(),
                 [&](const Tensor& x) { return policy(x); });
@@ -274,6 +275,10 @@ Returns returns_of(const std::vector<Episode>& episodes) {
 
 FitResult fit(Agent& agent, const FitOptions& options, const train::Events& events,
               const std::function<void(const Evaluation&)>& on_evaluation) {
+  if (!(options.seconds >= 0) || (options.goal && !std::isfinite(*options.goal)))
+    throw ConfigError("a fit of an agent cannot end so",
+                      str("its seconds are ", options.seconds, ", its goal is ", options.goal.value_or(0)),
+                      "give finite numbers");
   if (options.evaluate_every < 1 || options.evaluation_episodes < 1)
     throw ConfigError(
         "a fit of an agent has to be evaluated",

@@ -70,11 +70,27 @@ void Moments::add(std::span<const float> rows) {
 }
 
 Policy::Policy(const EnvironmentSpec& spec, const PolicyOptions& options)
-    : observation_size_(spec.observation_size()) {
+    : observation_size_(spec.observation_size()),
+      action_size_(spec.action_size()),
+      is_discrete_(spec.is_discrete()) {
   if (options.width < 1 || options.depth < 1)
     throw ConfigError(str("a policy cannot have ", options.depth, " layers of ", options.width),
                       "it has one hidden layer or more", "give 1 or more");
   if (options.normalize) moments_.emplace(spec.observation_size());
+}
+
+void Policy::check_fits(const EnvironmentSpec& spec) const {
+  if (observation_size_ == spec.observation_size() && action_size_ == spec.action_size() &&
+      is_discrete_ == spec.is_discrete())
+    return;
+  const auto form = [](std::int64_t observation, std::int64_t action, bool discrete) {
+    return str(observation, " numbers to ", action, discrete ? " choices" : " numbers of an action");
+  };
+  throw ConfigError(
+      str("the network cannot act in ", spec.name),
+      str("it goes from ", form(observation_size_, action_size_, is_discrete_), ", and the environment from ",
+          form(spec.observation_size(), spec.action_size(), spec.is_discrete())),
+      "make it from the environment's spec()");
 }
 
 ActorCritic::ActorCritic(const EnvironmentSpec& spec, const PolicyOptions& options, Rng& rng)

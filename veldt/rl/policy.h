@@ -42,14 +42,16 @@ class Policy : public nn::Module {
   // Throws ConfigError for a width or depth below 1.
   Policy(const EnvironmentSpec& spec, const PolicyOptions& options);
   Moments* moments() { return moments_ ? &*moments_ : nullptr; }
-  std::int64_t observation_size() const { return observation_size_; }
+  // Throws ConfigError, naming both, for an environment of other observations or actions than its own.
+  void check_fits(const EnvironmentSpec& spec) const;
 
  protected:
   Tensor normalized(const Tensor& x) const { return moments_ ? (*moments_)(x) : x; }
   std::optional<Moments> moments_;
 
  private:
-  std::int64_t observation_size_;
+  std::int64_t observation_size_, action_size_;
+  bool is_discrete_;
 };
 
 // Two networks that share nothing: "actor" gives logits, or the means of normal distributions whose deviation

@@ -61,7 +61,7 @@ Shape rows_of(std::int64_t rows, std::int64_t columns) { return {rows, columns};
 Ppo::Ppo(VectorEnvironment& world, ActorCritic& network, optim::Optimizer& optimizer, PpoOptions options)
     : Agent(world, optimizer, options.seed),
       network_(network),
-      options_((check(options, world.copies()), options)),
+      options_((network.check_fits(world.spec()), check(options, world.copies()), options)),
       copies_(world.copies()),
       look_(world.copies(), world.spec().observation_size(), device(),
             [&](const Tensor& x) { return network.act_and_judge(x); }),

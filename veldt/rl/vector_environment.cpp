@@ -20,6 +20,8 @@ Error strange(const EnvironmentSpec& spec, const std::string& what, const std::s
 
 VectorEnvironment::VectorEnvironment(EnvironmentPtr environment, std::int64_t copies, std::uint64_t seed)
     : environment_(std::move(environment)), copies_(copies) {
+  if (environment_ == nullptr)
+    throw ConfigError("there is no environment", "the pointer is null", "make one");
   if (copies < 1 || copies > (std::int64_t{1} << 20))
     throw ConfigError(str("there cannot be ", copies, " copies of ", spec().name), "there are 1 to 2^20",
                       "give another number");

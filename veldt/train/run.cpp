@@ -23,7 +23,7 @@ class Run {
         options_(options),
         events_(events),
         stepper_(task, options, events, at_, [this] { diverged(); }) {
-    if (options.steps <= 0 && options.seconds <= 0)
+    if (options.steps <= 0 && !(options.seconds > 0))
       throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
     if (options_.checkpoint_dir.empty()) return;
     checkpoints_.emplace(task, options, events);
