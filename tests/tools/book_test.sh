@@ -67,12 +67,14 @@ above "$(value val_accuracy 256,1e-2)" "$(value val_accuracy 16,1e-2)" 'batch si
 small schedules 1 2 's/constant,cosine,.*\)'"'"'/constant,one_cycle'"'"'/' 's/--seeds 3//' 's/epochs=2/steps=400/'
 above "$(value val_accuracy constant)" "$(value val_accuracy one_cycle)" schedules
 
-small recurrent 1 2 's/RNN,LSTM,GRU/RNN,LSTM/' 's/--seeds 2//' 's/steps=300/steps=30/' 's/every=100/every=30/' 's/hidden=128/hidden=32/'
+small recurrent 1 2 's/RNN,LSTM,GRU/RNN,LSTM/' 's/steps=1500/steps=30/' 's/every=500/every=30/' 's/hidden=128/hidden=32/'
 [[ -n $(value sample_words LSTM) ]] || fail 'recurrent: the text was not measured'
-small recurrent 2 3 's/--seeds 3//' 's/$/ --set train.epochs=3/'
-
-small recurrent 3 3 's/--seeds 3//' 's/$/ --set train.epochs=2/'
-small recurrent 4 3 's/--seeds 3//' 's/$/ --set train.epochs=3/'
+small recurrent 2 2 's/width=64,128/width=16,32/' 's/steps=1500/steps=30/' 's/every=500/every=30/' 's/$/ --set depth=1 --set optimizer.warmup=10/'
+[[ -n $(value sample_words 16) ]] || fail 'a transformer: its text was not measured'
+small recurrent 3 3 's/--seeds 3//' 's/$/ --set train.epochs=3/'
+small recurrent 4 3 's/--seeds 3//'
+above "$(value val_loss LSTM)" "$(value val_loss RNN)" 'temperatures: the loss of an LSTM'
+small recurrent 5 3 's/--seeds 3//' 's/$/ --set train.epochs=3/'
 
 small workers 1 2 's/0,1,2,4/0,2/' 's/epochs=1/steps=60/'
 [[ -n $(value waiting 0) ]] || fail 'workers: no share of waiting'
