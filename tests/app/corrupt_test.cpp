@@ -155,6 +155,7 @@ TEST_F(CorruptKey, ATrainingEndsWithTheScoresOfEval) {
   }
   const json info = json::parse(run_veldt({"info", dir_ / "c/model.safetensors", "--json"}).out);
   EXPECT_EQ(info.at("scores").at("test_accuracy shift(6)"), rows[0].at("accuracy"));
+  EXPECT_THAT(run_veldt({"info", dir_ / "c"}).out, HasSubstr("  test accuracy random_affine(90, 0.2)  "));
   // The network is the same, and what is measured of it may change.
   EXPECT_EQ(found.at("test_loss"), json_of({}).at("loss"));
   const Ran again = train("c", {"data.corrupt=brightness(0)"}, {"--resume"});
