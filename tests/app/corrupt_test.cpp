@@ -1,5 +1,5 @@
-// veldt eval --corrupt: a network is measured on pictures that are worse than those it learned from, the same
-// for the same seed.
+// veldt eval --corrupt, and data.corrupt: a network is measured on pictures that are worse than those it
+// learned from, the same for the same seed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +126,77 @@ TEST_F(CorruptVerb, RefusesWhatIsNoCorruption) {
   const Ran table = run_veldt({"eval", dir_ / "t", "--data", dir_ / "", "--corrupt", "shift(4)"});
   EXPECT_EQ(table.exit_code, 2);
   EXPECT_THAT(table.err, HasSubstr("the data are of the kind 'table'"));
+}
+
+// The recipe of above, with other values.
+class CorruptKey : public CorruptVerb {
+ protected:
+  Ran train(const std::string& out, const Words& sets, const Words& more = {}) const {
+    Words words{"train", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / out};
+    for (const std::string& one : sets) words.insert(words.end(), {"--set", one});
+    words.insert(words.end(), more.begin(), more.end());
+    return run_veldt(words);
+  }
+};
+
+constexpr const char* kTwoCorruptions = R"x(data.corrupt=["shift(6)", "random_affine(90, 0.2)"])x";
+
+TEST_F(CorruptKey, ATrainingEndsWithTheScoresOfEval) {
+  const Ran ran = train("c", {kTwoCorruptions}, {"--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const json found = json::parse(ran.out),
+             rows = json_of({"shift(6)", "random_affine(90, 0.2)"}).at("corrupted");
+  EXPECT_EQ(found.at("test_accuracy"), 1);
+  for (const json& row : rows) {
+    const std::string name = row.at("corruption");
+    EXPECT_EQ(found.at("test_accuracy " + name), row.at("accuracy")) << name;
+    EXPECT_EQ(found.at("test_loss " + name), row.at("loss")) << name;
+    EXPECT_GT(found.at("test_loss " + name), found.at("test_loss")) << name;
+  }
+  const json info = json::parse(run_veldt({"info", dir_ / "c/model.safetensors", "--json"}).out);
+  EXPECT_EQ(info.at("scores").at("test_accuracy shift(6)"), rows[0].at("accuracy"));
+  EXPECT_THAT(run_veldt({"info", dir_ / "c"}).out, HasSubstr("  test accuracy random_affine(90, 0.2)  "));
+  // The network is the same, and what is measured of it may change.
+  EXPECT_EQ(found.at("test_loss"), json_of({}).at("loss"));
+  const Ran again = train("c", {"data.corrupt=brightness(0)"}, {"--resume"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("\ntest_accuracy brightness(0) 0.5\n"));
+}
+
+TEST_F(CorruptKey, ErrorsComeBeforeTheTraining) {
+  const auto expect_refused = [&](const Words& sets, const std::string& words) {
+    const Ran ran = train("refused", sets);
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(words));
+    EXPECT_THAT(ran.err, HasSubstr("data.corrupt"));
+    EXPECT_FALSE(fs::exists(dir_ / "refused"));
+  };
+  expect_refused({"data.corrupt=shfit(4)"}, "did you mean shift?");
+  expect_refused({R"x(data.corrupt=["shift(4)", "rotate(x)"])x"}, "number 2");
+  expect_refused({R"x(data.corrupt=["shift(4)", "shift(4)"])x"}, "'shift(4)' twice");
+  expect_refused({"data.corrupt=random_crop(8, 8)"}, "it turns pictures of [1, 12, 12] into [1, 8, 8]");
+  expect_refused({"data.corrupt=shift(4)", "data.path=p/train"}, "there is no test set");
+  expect_refused({"data.corrupt=shift(4)", "data.kind=denoise"}, "denoise");
+}
+
+TEST_F(CorruptKey, EachIsAColumnOfASweep) {
+  const auto sweep = [&](const std::string& out, const std::string& set) {
+    return run_veldt({"sweep", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / out, "--set", set,
+                      "--set", "train.epochs=3", "--over", "optimizer.lr=0.01,0.02"});
+  };
+  const Ran ran = sweep("s", kTwoCorruptions);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("lr    test_accuracy  shift(6)  random_affine(90, 0.2)  seconds"));
+  const std::string csv = bytes_of(dir_ / "s/sweep.csv");
+  EXPECT_THAT(csv, HasSubstr(",test_accuracy,test_accuracy_deviation,test_loss shift(6),"));
+  EXPECT_THAT(csv, HasSubstr(",test_accuracy shift(6),test_accuracy shift(6)_deviation,"));
+  EXPECT_THAT(csv, HasSubstr(",\"test_accuracy random_affine(90, 0.2)\","));
+  EXPECT_THAT(bytes_of(dir_ / "s/runs.csv"), HasSubstr(",test_accuracy shift(6),"));
+  const Ran refused = sweep("refused", "data.corrupt=shfit(4)");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("did you mean shift?"));
+  EXPECT_FALSE(fs::exists(dir_ / "refused"));
 }
 
 }  // namespace

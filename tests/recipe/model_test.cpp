@@ -36,8 +36,29 @@ TEST(RecipeModel, PaddingIsANumberAListOrAWord) {
   EXPECT_EQ(built("0"), parameters(4, 4));
   EXPECT_EQ(built("[1, 2]"), parameters(6, 8));
   EXPECT_EQ(built("same"), parameters(6, 6));
+  EXPECT_EQ(built("same, dilation=2"), parameters(6, 6));
   EXPECT_EQ(built("valid"), parameters(4, 4));
+  EXPECT_EQ(built("valid, dilation=2"), parameters(2, 2));
+  for (const char* stride : {"2", "[1, 2]"})
+    EXPECT_THAT(error_of<UsageError>([&] { built(std::string("same, stride=") + stride); }),
+                HasSubstr("r.toml:4: 'l', number 1"));
   EXPECT_THAT(error_of<UsageError>([&] { built("some"); }), HasSubstr("r.toml:4"));
+}
+
+// As sweeps want it: kernels of any size by a value.
+TEST(RecipeModel, PaddingThatKeepsTheSizeFitsEveryKernel) {
+  recipe::Recipe recipe;
+  for (int kernel = 1; kernel <= 8; ++kernel)
+    for (const char* dilation : {"1", "2", "3"}) {
+      recipe.values = {{"kernel", std::to_string(kernel)}};
+      recipe.layers = {
+          {std::string("Conv2d(1, [kernel, 1], bias=off, padding=same, dilation=") + dilation + ")"},
+          "r.toml:4: 'l'"};
+      recipe::ModelFacts facts{{1, 6, 5}, DType::f32, 1};
+      facts.output = {1, 6, 5};
+      nn::Graph net = recipe::build_model(recipe, facts);
+      EXPECT_EQ(net(ones({1, 1, 6, 5})).shape(), (Shape{1, 1, 6, 5})) << kernel << " " << dilation;
+    }
 }
 
 // A file may ask for anything: what it holds too few weights for takes no memory.

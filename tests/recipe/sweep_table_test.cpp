@@ -69,6 +69,32 @@ TEST(SweepTable, IsCsvForPrograms) {
   EXPECT_THAT(runs, HasSubstr("\nlr=0.3_seed=3,0.3,3,1,diverged,,,,,,,\"it \"\"diverged\"\": a, b\"\n"));
 }
 
+// What data.corrupt asks for: below its own name beside the test set's score, and by its whole name for
+// programs.
+TEST(SweepTable, HasAColumnForEachCorruption) {
+  for (const char* validation : {"0.2", "0"}) {
+    Sweep sweep(parse(std::string("[data]\nkind = \"mnist\"\nvalidation = ") + validation +
+                      "\n[model]\nlayers = [\"Flatten\", \"Linear(outputs)\"]\n[train]\nepochs = 4\n"),
+                {.over = {"optimizer.lr=0.1"}, .seeds = 2});
+    run(sweep, [&](const Trial& trial, const Recipe& recipe) {
+      const double seed = static_cast<double>(trial.seed);
+      Outcome outcome{.scores = {{"test_loss", 1},
+                                 {"test_accuracy", 0.5},
+                                 {"test_loss shift(4)", 2},
+                                 {"test_accuracy shift(4)", seed / 4},
+                                 {"test_accuracy normalise(0, 2)", 0.125}}};
+      if (recipe.validation > 0) outcome.scores.insert(outcome.scores.begin(), {"val_accuracy", 0.5});
+      return outcome;
+    });
+    const std::string text = text_of(table_of(sweep)), csv = csv_of(table_of(sweep));
+    EXPECT_THAT(text, HasSubstr("  test_accuracy    shift(4)     normalise(0, 2)  seconds"));
+    EXPECT_THAT(text, HasSubstr("0.38 ± 0.18"));
+    EXPECT_THAT(csv, HasSubstr(",test_accuracy shift(4),test_accuracy shift(4)_deviation,"
+                               "\"test_accuracy normalise(0, 2)\","));
+    EXPECT_THAT(csv, HasSubstr(",0.375,0.176776695297,0.125,0,"));
+  }
+}
+
 // Sums have last digits that no score has, and one value has no deviation.
 TEST(SweepTable, HasNoDigitsOfNoise) {
   const Recipe recipe = parse(

@@ -34,9 +34,10 @@ bool is_nested(const Json& value) {
   return value.is_object() || (value.is_array() && !value.empty() && value.front().is_object());
 }
 
+// Behind a space is what a recipe says: "test_accuracy gaussian_noise(0.1)".
 std::string key_in_words(const std::string& key) {
   std::string name = on_one_line(key);
-  std::replace(name.begin(), name.end(), '_', ' ');
+  std::replace(name.begin(), std::find(name.begin(), name.end(), ' '), '_', ' ');
   return name;
 }
 

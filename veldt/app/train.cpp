@@ -27,6 +27,7 @@
 #include "veldt/recipe/coherence.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/known.h"
+#include "veldt/recipe/measure.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/trainer.h"
 #include "veldt/recipe/whitening.h"
@@ -45,6 +46,7 @@ struct Training {
         data(recipe::load_data(recipe, folder)),
         model(recipe::build_model(recipe, data.facts.model)),
         train(recipe::training_loader(recipe, data)) {
+    recipe::check_corruptions(data.test, recipe.corrupt);
     recipe::begin_known(recipe, model);
     recipe::begin_whitening(recipe, data, model);
     model.to(device);
@@ -77,9 +79,9 @@ struct Training {
   std::optional<data::Loader> validation, test;
 };
 
-// The keys that a resumed run may change: where its data are, how fast they are loaded, and when the run
-// ends. A schedule by the number of steps keeps its own number.
-const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers",
+// The keys that a resumed run may change: where its data are, how fast they are loaded, what is measured at
+// its end, and when that is. A schedule by the number of steps keeps its own number.
+const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers", "data.corrupt",
                                           "train.epochs", "train.steps", "train.time"};
 
 // The step at which a run ends that is to take this share of its steps: that of an evaluation.
@@ -134,9 +136,11 @@ void draw_curves(const TrainFlags& flags, const std::string& title) {
   io::write_chart(in_run(flags, "curves.svg"), chart);
 }
 
-// "val_loss", "test_accuracy"
-void add_scores(train::Scores& into, const std::string& of, const train::Scores& scores) {
-  for (const auto& [name, value] : scores) into.push_back({of + "_" + name, value});
+// "val_loss", "test_accuracy", "test_accuracy shift(4)"
+void add_scores(train::Scores& into, const std::string& of, const train::Scores& scores,
+                const std::string& corruption = "") {
+  for (const auto& [name, value] : scores)
+    into.push_back({of + "_" + name + (corruption.empty() ? "" : " " + corruption), value});
 }
 
 // As metrics.csv has it, with its nine digits: a run that was complete before it was resumed has no other.
@@ -213,7 +217,10 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
                                on_one_line(in_run(flags, "model.safetensors")),
                                training.model.parameter_count(), result.run.steps, result.run.seconds,
                                100 * result.waiting));
-  for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
+  std::size_t widest = 16;
+  for (const auto& [name, value] : scores) widest = std::max(widest, on_one_line(name).size());
+  for (const auto& [name, value] : scores)
+    context.out.text(fmt::format("{:<{}} {:.5g}\n", on_one_line(name), widest, value));
 }
 
 // Suggests a learning rate, and draws the search into the run's folder.
@@ -280,6 +287,15 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
                                in_run(flags, "forecast.svg"), title))
       scores.push_back(score);
   save(scores);
+  const std::vector<std::string>& corruptions = recipe.corrupt.texts;
+  for (std::size_t i = 0; i < corruptions.size(); ++i) {
+    if (stop()) return;
+    add_scores(scores, "test",
+               recipe::corrupted_scores(*training.trainer, recipe, training.data, training.data.test,
+                                        recipe.corrupt, i),
+               corruptions[i]);
+  }
+  if (!corruptions.empty()) save(scores);
   if (recipe.kind == "text") {
     training.model.eval();
     recipe::WritingOptions writing;
@@ -302,7 +318,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
   if (recipe.acts()) return train_agent(std::move(flags), recipe, context);
-  recipe::preparing(recipe), recipe::transforms_of(recipe.augment);
+  recipe::check_transforms(recipe);
   const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;
   if (flags.out.empty()) flags.out = folder_named_after(flags.config, !is_new);
   if (is_new) check_for_strange_files(flags.out);

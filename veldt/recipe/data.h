@@ -42,6 +42,9 @@ data::DatasetPtr load_pairs(const Recipe& recipe, const std::string& folder, Fac
 data::Transform transforms_of(const Written& written);
 // Those of data.prepare, or what a known network wants of pictures, if that is not given. Null for none.
 data::Transform preparing(const Recipe& recipe);
+// Whether the transforms of a recipe exist: data.prepare, data.augment and data.corrupt. Throws UsageError
+// naming the line, also for a corruption that is given twice.
+void check_transforms(const Recipe& recipe);
 // What of it brings a known network's pictures to one size, without normalising them: to look at. Null if
 // they are of one size.
 data::Transform fitting(const Recipe& recipe);

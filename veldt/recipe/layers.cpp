@@ -56,12 +56,17 @@ template <int kDims> Build conv(Call& call, const ModelFacts&) {
   const PerDim kernel = per_dim(call.counts("kernel"));
   call.by_name();
   nn::ConvLayerOptions o;
-  o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
-  if (const std::string word = call.word("padding", {"same", "valid"}); !word.empty())
+  const std::vector<std::int64_t> stride = call.counts("stride", std::vector<std::int64_t>{1});
+  o.stride = per_dim(stride);
+  if (const std::string word = call.word("padding", {"same", "valid"}); !word.empty()) {
+    if (word == "same" && std::any_of(stride.begin(), stride.end(), [](auto s) { return s > 1; }))
+      throw call.refused("padding=same keeps the size, and a stride above 1 makes it smaller",
+                         "give the padding as a number, or leave out the stride");
     o.padding = ConvPadding(word);
-  else
+  } else {
     o.padding = ConvPadding(
         per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0, .most = 1 << 20})));
+  }
   o.dilation = call.count("dilation", 1);
   o.groups = call.count("groups", 1);
   o.bias = call.on("bias", true);

@@ -59,37 +59,53 @@ data::DatasetPtr part_of(const Data& data, const std::string& part) {
   return set;
 }
 
-// Where errors say that it came from.
-Written corruption_of(const std::string& text) { return {{text}, "--corrupt"}; }
-
-void check_corruptions(const Recipe& recipe, const MeasureOptions& options) {
-  if (options.corruptions.empty()) return;
+// Those of --corrupt, before there are data.
+void check_given(const Recipe& recipe, const Written& corruptions) {
+  if (corruptions.texts.empty()) return;
   if (!recipe.is_of_pictures() || recipe.denoises())
     throw UsageError(
-        fmt::format("--corrupt cannot be '{}'", options.corruptions[0]),
+        fmt::format("{} cannot be '{}'", corruptions.where, corruptions.texts[0]),
         fmt::format("it changes pictures that have classes, and the data are of the kind '{}'", recipe.kind),
         "leave it out");
-  for (const std::string& text : options.corruptions) transforms_of(corruption_of(text));
+  transforms_of(corruptions);
 }
 
-// The data with pictures that are corrupted before they are prepared.
-Data corrupted(const Data& data, const data::DatasetPtr& set, const std::string& text) {
-  const data::Transform corrupt = transforms_of(corruption_of(text));
-  const data::Example first = set->get(0);
-  Rng rng(0);
-  if (const Shape is = corrupt(first, rng).at(0).shape(), was = first.at(0).shape(); is != was)
-    throw UsageError(fmt::format("--corrupt cannot be '{}'", text),
-                     str("it turns pictures of ", was, " into ", is), "give one that keeps their size");
-  Data other = data;
-  other.prepare = data.prepare ? data::sequence({corrupt, data.prepare}) : corrupt;
-  return other;
+data::Transform corruption_of(const Written& corruptions, std::size_t which) {
+  return transforms_of({{corruptions.texts.at(which)}, corruptions.where});
 }
 
 }  // namespace
 
+void check_corruptions(const data::DatasetPtr& test, const Written& corruptions) {
+  if (corruptions.texts.empty()) return;
+  if (test == nullptr)
+    throw UsageError(fmt::format("{} has nothing to measure", corruptions.where), "there is no test set",
+                     "hold one back by data.test, or leave it out");
+  const data::Example first = test->get(0);
+  for (std::size_t i = 0; i < corruptions.texts.size(); ++i) {
+    Rng rng(0);
+    const Shape was = first.at(0).shape();
+    const Shape is = corruption_of(corruptions, i)(first, rng).at(0).shape();
+    if (is != was)
+      throw UsageError(fmt::format("{} cannot be '{}'", corruptions.where, corruptions.texts[i]),
+                       str("it turns pictures of ", was, " into ", is), "give one that keeps their size");
+  }
+}
+
+train::Scores corrupted_scores(train::Trainer& trainer, const Recipe& recipe, const Data& data,
+                               const data::DatasetPtr& set, const Written& corruptions, std::size_t which,
+                               std::uint64_t seed) {
+  const data::Transform corrupt = corruption_of(corruptions, which);
+  Data other = data;
+  other.prepare = data.prepare ? data::sequence({corrupt, data.prepare}) : corrupt;
+  data::Loader loader = measuring_loader(recipe, other, set, seed);
+  return trainer.evaluate(loader);
+}
+
 Measured measure(Trained& trained, const std::string& folder, const MeasureOptions& options) {
   const Recipe& recipe = trained.recipe;
-  check_corruptions(recipe, options);
+  const Written corruptions{options.corruptions, "--corrupt"};
+  check_given(recipe, corruptions);
   const Data data = load_data(recipe, folder, &trained.facts);
   const bool is_forecast = recipe.kind == "series" && options.part == "test";
   if (!options.drawing.empty() && !is_forecast)
@@ -97,14 +113,13 @@ Measured measure(Trained& trained, const std::string& folder, const MeasureOptio
                      "leave it out");
   check_data(trained, data.facts, folder, options.part);
   const data::DatasetPtr set = part_of(data, options.part);
+  check_corruptions(set, corruptions);
   const auto optimizer = optimizer_of(recipe, trained.model);  // a Trainer has one
   train::Trainer trainer(trained.model, *optimizer, trainer_options_of(recipe, trained.facts));
   std::optional<data::Loader> loader = measuring_loader(recipe, data, set);
   Measured found{trainer.evaluate(*loader), set->size()};
-  for (const std::string& text : options.corruptions) {
-    data::Loader bad = measuring_loader(recipe, corrupted(data, set, text), set, options.seed);
-    found.corrupted.push_back(trainer.evaluate(bad));
-  }
+  for (std::size_t i = 0; i < corruptions.texts.size(); ++i)
+    found.corrupted.push_back(corrupted_scores(trainer, recipe, data, set, corruptions, i, options.seed));
   if (!is_forecast) return found;
   for (const auto& score :
        draw_forecast(recipe, trained.facts, trainer, loader, folder, options.drawing, "eval"))

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "veldt/recipe/data.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/train/metric.h"
+#include "veldt/train/trainer.h"
 
 namespace veldt::recipe {
 
@@ -32,5 +34,14 @@ struct Measured {
 // IoError missing, and malformed for data that are not those, or not of the form, that the network was
 // trained on.
 Measured measure(Trained& trained, const std::string& folder, const MeasureOptions& options = {});
+
+// For a training that measures data.corrupt at its end. Throws UsageError naming the line where there is no
+// test set, and for a corruption that changes the size of its pictures.
+void check_corruptions(const data::DatasetPtr& test, const Written& corruptions);
+// The scores of the network that a trainer has, on pictures that are changed by one of `corruptions` before
+// they are prepared. The same seed draws the same.
+train::Scores corrupted_scores(train::Trainer& trainer, const Recipe& recipe, const Data& data,
+                               const data::DatasetPtr& set, const Written& corruptions, std::size_t which,
+                               std::uint64_t seed = MeasureOptions().seed);
 
 }  // namespace veldt::recipe

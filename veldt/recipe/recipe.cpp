@@ -154,6 +154,7 @@ const std::vector<RecipeKey>& recipe_keys() {
        {"denoise"}},
       {"data.prepare", io::TomlType::list, written_into(&Recipe::prepare), kOfPictures},
       {"data.augment", io::TomlType::list, written_into(&Recipe::augment), augmented},
+      {"data.corrupt", io::TomlType::list, written_into(&Recipe::corrupt), kOfPictures},
       {"data.test_time_augment", io::TomlType::text,
        text_into(&Recipe::test_time_augment, {"horizontal_flip", "multi_crop"}), kOfPictures},
       {"data.mix", io::TomlType::text, written_into(&Recipe::mix), kOfPictures},

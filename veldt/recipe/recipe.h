@@ -68,7 +68,7 @@ struct Recipe {
   std::int64_t crop = 0;  // of pictures with noise
   double noise = 0;
   std::string test_time_augment;  // "horizontal_flip", "multi_crop"
-  Written files, inputs, prepare, augment, mix, tokens;
+  Written files, inputs, prepare, augment, corrupt, mix, tokens;
   // [model]
   Written layers, init;
   Written architecture;                       // a network of models::names() in the place of layers

@@ -198,7 +198,7 @@ Recipe Sweep::recipe_with(const std::vector<std::string>& values, std::int64_t s
   Recipe recipe = changed(recipe_, sets, "--over");
   check_model(recipe);
   check_training(recipe);
-  preparing(recipe), transforms_of(recipe.augment);
+  check_transforms(recipe);
   return recipe;
 }
 

@@ -219,19 +219,28 @@ bool has_waited(const SweepTable& table) {
   });
 }
 
-// The score that rows are ordered by, beside one of the validation set that of the test set; what was
-// measured of the text that was written; and the time lost, if it matters.
+// The score of the test set that goes with the one that rows are ordered by.
+std::string test_score(const SweepTable& table) {
+  const std::string& name = table.score.name;
+  return name.starts_with("val_") ? "test_" + name.substr(4) : name.starts_with("test_") ? name : "";
+}
+
+// The score that rows are ordered by, beside one of the validation set that of the test set, corrupted ones
+// too; what was measured of the text that was written; and the time lost, if it matters.
 std::vector<std::string> shown_scores(const SweepTable& table) {
   std::vector<std::string> shown;
   if (!table.score.name.empty()) shown.push_back(table.score.name);
-  const std::string test =
-      table.score.name.starts_with("val_") ? "test_" + table.score.name.substr(4) : std::string();
+  const std::string test = test_score(table);
+  const bool is_validated = table.score.name.starts_with("val_");
   for (const std::string& name : score_names(table))
-    if (name == test || (!test.empty() && name == "test_mae") || name.starts_with("sample_") ||
-        (name == "waiting" && has_waited(table)))
+    if (name == test || (is_validated && name == "test_mae") || name.starts_with("sample_") ||
+        (!test.empty() && name.starts_with(test + ' ')) || (name == "waiting" && has_waited(table)))
       if (std::find(shown.begin(), shown.end(), name) == shown.end()) shown.push_back(name);
   return shown;
 }
+
+// "shift(4)" of "test_accuracy shift(4)", which stands beside "test_accuracy".
+std::string title_of(const std::string& score) { return score.substr(score.find(' ') + 1); }
 
 }  // namespace
 
@@ -240,7 +249,7 @@ std::string text_of(const SweepTable& table, std::size_t most) {
   const std::vector<std::string> scores = shown_scores(table);
   std::vector<std::vector<std::string>> lines(1);
   for (const std::string& key : table.keys) lines[0].push_back(last_of(key));
-  lines[0].insert(lines[0].end(), scores.begin(), scores.end());
+  for (const std::string& name : scores) lines[0].push_back(title_of(name));
   if (shares) lines[0].emplace_back("trained");
   for (const char* name : {"seconds", "parameters", "memory", ""}) lines[0].emplace_back(name);
   std::string below;

@@ -153,6 +153,15 @@ data::Transform preparing(const Recipe& recipe) {
   return prepared_as(preprocessing_of(recipe), fits_pictures(recipe));
 }
 
+void check_transforms(const Recipe& recipe) {
+  preparing(recipe), transforms_of(recipe.augment), transforms_of(recipe.corrupt);
+  const std::vector<std::string>& all = recipe.corrupt.texts;
+  for (auto one = all.begin(); one != all.end(); ++one)
+    if (std::find(all.begin(), one, *one) != one)
+      throw UsageError(fmt::format("{} has '{}' twice", recipe.corrupt.where, *one),
+                       "each is measured once, and its scores have its name", "leave one out");
+}
+
 data::Transform fitting(const Recipe& recipe) {
   if (!fits_pictures(recipe)) return {};
   models::Preprocessing p = preprocessing_of(recipe);
