@@ -78,6 +78,7 @@
 #include "veldt/data/picture_grid.h"
 #include "veldt/data/picture_tiles.h"
 #include "veldt/data/pictures.h"
+#include "veldt/data/progressive.h"
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
 #include "veldt/data/sequences.h"

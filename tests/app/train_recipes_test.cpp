@@ -160,6 +160,19 @@ TEST_F(TrainRecipe, OfCifar10TellsDarkFromLight) {
                 "--json"};
     for (const char* set : {"values.width=8", "data.batch=8", "train.epochs=10", "optimizer.warmup=4"})
       words.insert(words.end(), {"--set", set});
+    const auto refused = [&](const std::string& set) {
+      Words all = words;
+      all.insert(all.end(), {"--set", set});
+      const Ran ran = run_veldt(all);
+      EXPECT_EQ(ran.exit_code, 2) << set;
+      return ran.err;
+    };
+    EXPECT_THAT(refused("train.progressive_resizing=cubic"), HasSubstr("linear"));
+    EXPECT_THAT(refused("train.progressive_resizing=linear(initial_scale=0)"), HasSubstr("initial_scale"));
+    if (name[0] == 's') {  // its dense layer is for one size
+      EXPECT_THAT(refused("train.progressive_resizing=linear()"),
+                  AllOf(HasSubstr("pictures of 16 x 16"), HasSubstr("AdaptiveAvgPool2d")));
+    }
     const Ran learned = run_veldt(words);
     ASSERT_EQ(learned.exit_code, 0) << learned.err;
     EXPECT_GT(json::parse(learned.out).at("test_accuracy").get<double>(), 0.9) << name;

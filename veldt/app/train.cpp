@@ -28,6 +28,7 @@
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/measure.h"
+#include "veldt/recipe/resizing.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/trainer.h"
 #include "veldt/recipe/whitening.h"
@@ -112,6 +113,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.keep_top = flags.top;
   o.config = recipe::in_json(recipe, kMayChange);
   o.record = true;  // layers of recipes do the same at every step
+  o.adapt = recipe::adapt_of(recipe, training.data.facts, training.model, training.steps());
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
   return o;
 }

@@ -238,6 +238,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"train.autocast", io::TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
       {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
       {"train.metrics", io::TomlType::list, written_into(&Recipe::metrics)},
+      {"train.progressive_resizing", io::TomlType::text, written_into(&Recipe::resizing), kOfPictures},
   };
   return all;
 }

@@ -91,7 +91,7 @@ struct Recipe {
   std::optional<double> goal;  // of agents: a mean return at which training ends
   std::int64_t episodes = 20;  // of agents: of an evaluation
   std::string watch, autocast;
-  Written loss, metrics;
+  Written loss, metrics, resizing;
 
   bool acts() const { return !acting.environment.empty(); }
   bool is_of_pictures() const { return !acts() && kind != "series" && kind != "table" && !learns_tokens(); }

@@ -21,6 +21,7 @@
 #include "veldt/optim/group.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/known.h"
+#include "veldt/recipe/resizing.h"
 #include "veldt/recipe/views.h"
 
 namespace veldt::recipe {
@@ -275,6 +276,7 @@ void check_training(const Recipe& recipe) {
   schedule_of(recipe, recipe.lr.value_or(1e-3), recipe.steps > 0 ? recipe.steps : kMany);
   if (recipe.acts()) return;
   loss_of(recipe);
+  resizing_of(recipe);
   check_watch(recipe, metrics_of(recipe, nullptr));
 }
 

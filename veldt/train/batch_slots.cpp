@@ -22,13 +22,15 @@ bool is_like(const data::Batch& a, const data::Batch& b) {
 
 }  // namespace
 
-void BatchSlots::take(BatchSource& source, std::int64_t first, std::int64_t count) {
+void BatchSlots::take(BatchSource& source, std::int64_t first, std::int64_t count,
+                      const std::function<void(data::Batch&)>& adapt) {
   std::vector<data::Batch> batches(static_cast<std::size_t>(count));
   bool whole = true;
   for (std::int64_t i = 0; i < count; ++i) {
     data::Batch& batch = batches[static_cast<std::size_t>(i)];
     batch = source.batch(first + i);
     whole = whole && source.is_whole(first + i, batch);
+    adapt(batch);
   }
   same_ = keep_ && whole && (kept_.empty() || fit(batches));
   if (same_ && !kept_.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ class BatchSlots {
   // `keep`: whole batches of one shape are written into the same tensors each time.
   BatchSlots(Device device, bool keep) : device_(device), keep_(keep) {}
 
-  // Loads that many batches, from `first` on.
-  void take(BatchSource& source, std::int64_t first, std::int64_t count);
+  // Loads that many batches, from `first` on, and lets `adapt` change each.
+  void take(BatchSource& source, std::int64_t first, std::int64_t count,
+            const std::function<void(data::Batch&)>& adapt);
   const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
   // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
   bool same() const { return same_; }

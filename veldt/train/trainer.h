@@ -49,6 +49,13 @@ struct TrainerOptions {
   std::optional<DType> autocast = {};
 };
 
+// Changes each batch of a step before it is learned from: pictures that are small at first, say
+// (data/progressive.h). The same step and batch have to give the same.
+struct Adaptation {
+  std::function<void(std::int64_t step, data::Batch& batch)> change;
+  std::string text = {};  // what it does: a run is only resumed with the same
+};
+
 struct FitOptions {
   // The run ends at the first of these limits that is above 0.
   std::int64_t epochs = 0, steps = 0;
@@ -85,6 +92,8 @@ struct FitOptions {
   // and a number that C++ computes is read, only once. Steps on batches of another shape are taken as they
   // stand.
   bool record = false;
+  // Steps whose batches have another shape than the first step's are not recorded.
+  std::optional<Adaptation> adapt = {};
   // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
   std::map<std::string, std::string> metadata = {};
 };

@@ -52,8 +52,9 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"ema_decay", trainer.ema_decay},
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
+  if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs lack the key, and the next
   if (trainer.autocast)
-    config["trainer"]["autocast"] = name_of(*trainer.autocast);  // older runs lack the key
+    config["trainer"]["autocast"] = name_of(*trainer.autocast);
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
     const auto schedule = options.schedules.find(players[i].name);
     config["trainer"]["players"].push_back(
@@ -178,7 +179,9 @@ class Trainer::FitTask final : public Task {
 
   void prepare(std::int64_t step, std::int64_t) override {
     const std::int64_t parts = trainer_.options_.accumulate;
-    slots_.take(source_, step * parts, parts);
+    slots_.take(source_, step * parts, parts, [this, step](data::Batch& batch) {
+      if (options_.adapt) options_.adapt->change(step, batch);
+    });
     set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }

@@ -1,0 +1,49 @@
+// Reads train.progressive_resizing, and makes pictures smaller by it.
+#include "veldt/recipe/resizing.h"
+
+#include <fmt/format.h>
+
+#include "veldt/nn/evaluating.h"
+#include "veldt/ops/create.h"
+#include "veldt/recipe/call.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::recipe {
+
+std::optional<data::ProgressiveResizing> resizing_of(const Recipe& recipe) {
+  if (!recipe.resizing.given()) return std::nullopt;
+  Call call(recipe.resizing.source(), recipe.resizing.texts.at(0));
+  call.must_be("resizing", {"linear"});
+  data::ProgressiveResizing r;
+  r.initial_scale = call.number("initial_scale", r.initial_scale, {.most = 1, .above = 0});
+  r.finetune_fraction = call.number("finetune_fraction", r.finetune_fraction, {.least = 0, .most = 1});
+  r.size_increment = call.count("size_increment", r.size_increment);
+  call.finish();
+  if (recipe.steps == 0 && recipe.epochs == 0)
+    throw call.refused("it goes by the share of the steps, and the recipe gives a time alone",
+                       "give train.epochs or train.steps too");
+  return r;
+}
+
+std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& facts, const nn::Module& network,
+                                          std::int64_t steps) {
+  const std::optional<data::ProgressiveResizing> resizing = resizing_of(recipe);
+  if (!resizing) return std::nullopt;
+  const Shape& whole = facts.model.input;  // [channels, height, width]
+  const std::int64_t height = resizing->side(whole[1], 0), width = resizing->side(whole[2], 0);
+  try {
+    const nn::Evaluating now(network);
+    const NoGrad off;
+    network(zeros({1, whole[0], height, width}, DType::f32, network.parameters().at(0).device()));
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("train.progressive_resizing: the network cannot compute pictures of {} x {}", width, height),
+                     fmt::format("{}: {}", e.summary(), e.why()),
+                     "let AdaptiveAvgPool2d or AdaptiveMaxPool2d make one size of all, or give a larger initial_scale");
+  }
+  const auto change = [resizing = *resizing, steps](std::int64_t step, data::Batch& batch) {
+    batch.at(0) = resizing(batch[0], static_cast<double>(step) / static_cast<double>(steps));
+  };
+  return train::Adaptation{change, fmt::format("{} over {} steps", resizing->text(), steps)};
+}
+
+}  // namespace veldt::recipe
