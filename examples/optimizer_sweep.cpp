@@ -75,7 +75,7 @@ recipe::Outcome learned(const recipe::Recipe& recipe, const recipe::Data& digits
   train::Trainer trainer(model, *optimizer, recipe::trainer_options_of(recipe, digits.facts));
   data::Loader batches = recipe::training_loader(recipe, digits);
   const train::FitResult fit =
-      trainer.fit(batches, static_cast<data::Loader*>(nullptr),
+      trainer.fit(batches, nullptr,
                   {.steps = recipe.steps,
                    .schedule = recipe::schedule_of(recipe, optimizer->lr(), recipe.steps),
                    .record = true});
