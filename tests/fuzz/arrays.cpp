@@ -1,9 +1,13 @@
-// Arrays: npy, npz, idx, gzip and safetensors.
+// Arrays: npy, npz, idx, gzip, safetensors and CIFAR's pictures.
 #include <zlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "tests/fuzz/target.h"
+#include "veldt/data/pictures.h"
+#include "veldt/io/file.h"
 #include "veldt/io/gzip.h"
 #include "veldt/io/idx.h"
 #include "veldt/io/npy.h"
@@ -140,6 +144,30 @@ std::vector<std::string> safetensors_words() {
       "\"BF16\"",   "\"F16\"",    "\"I64\"",           "\"I32\"",           "\"BOOL\"",        "\"F8_E5M2\""};
 }
 
+// A file of CIFAR-10 and one of CIFAR-100, and what their classes are called.
+void read_cifar(const std::string& bytes) {
+  const std::string folder = scratch("cifar");
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"test_batch.bin", "test.bin"}) io::write_file(folder + '/' + name, bytes);
+  for (const char* name : {"batches.meta.txt", "fine_label_names.txt"})
+    io::write_file(folder + '/' + name, bytes.substr(0, 200));
+  for (const auto& [read, record] : {std::pair(&data::cifar10, 3073), std::pair(&data::cifar100, 3074)}) try {
+      const data::DatasetPtr set = read(folder, data::Part::test);
+      require(set->size() == std::ssize(bytes) / record, "a file has as many pictures as it has bytes for");
+      const data::Example last = set->get(set->size() - 1);
+      require(last.at(0).shape() == Shape{3, 32, 32}, "a picture has the form of all");
+      require(last.at(1).item() >= 0 && last.at(1).item() < static_cast<double>(set->classes().size()),
+              "each label is one of the classes");
+    } catch (const Error&) {  // the bytes may be of the other kind
+    }
+}
+
+std::vector<std::string> cifar_seeds() {
+  const std::string picture(3072, '\x7f'), names = "cat\ndog\r\n";
+  return {'\x03' + picture, "\x03\x10" + picture, '\x09' + picture + '\x01' + picture, '\x0a' + picture,
+          names + std::string(3073 - names.size(), '\0')};
+}
+
 }  // namespace
 
 std::vector<Target> array_targets() {
@@ -147,7 +175,8 @@ std::vector<Target> array_targets() {
           {"npz", read_npz, npz_seeds, npz_words},
           {"idx", read_idx, idx_seeds},
           {"gzip", read_gzip, gzip_seeds},
-          {"safetensors", read_safetensors, safetensors_seeds, safetensors_words}};
+          {"safetensors", read_safetensors, safetensors_seeds, safetensors_words},
+          {"cifar", read_cifar, cifar_seeds}};
 }
 
 }  // namespace veldt::fuzz

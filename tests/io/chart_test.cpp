@@ -75,6 +75,30 @@ TEST(DotChart, WhatIsBeyondTheAxisIsAnArrowWithItsNumber) {
   EXPECT_THROW(dot_chart_svg({.rows = {{"", {1}}}, .from = 2}), ConfigError);
 }
 
+// The place of a tick's number, and whether all of it is in a picture of this width (a digit has 7).
+void expect_whole(const std::string& svg, const std::string& number, double width) {
+  const std::size_t end = svg.find(">" + number + "<"), begin = svg.rfind("x='", end);
+  ASSERT_NE(end, std::string::npos) << number;
+  const double x = std::stod(svg.substr(begin + 3));
+  EXPECT_LE(x + 3.5 * static_cast<double>(number.size()), width) << svg.substr(begin, end - begin);
+}
+
+TEST(Chart, TheLastNumberOfAnAxisIsNotCutOff) {
+  expect_whole(chart_svg({.lines = {{"", {0, 600000}, {0, 1}}}, .width = 480}), "600000", 480);
+  expect_whole(dot_chart_svg({.rows = {{"", {100000, 600000}}}, .to = 600000, .most = 600000}), "600000",
+               960);
+}
+
+TEST(DotChart, AxesHaveNoMinusZeroAndEndWhereValuesCan) {
+  EXPECT_THAT(dot_chart_svg({.rows = {{"", {-0.01, 5}}}}), Not(HasSubstr(">-0<")));
+  EXPECT_THAT(chart_svg({.lines = {{"", {-0.1, 5}, {-0.1, 5}}}}), Not(HasSubstr(">-0<")));
+  const DotRow row{"", {0.7, 1, 1}};  // the mean and a deviation are more than 1
+  EXPECT_THAT(dot_chart_svg({.rows = {row}}), HasSubstr(">1.05<"));
+  const std::string svg = dot_chart_svg({.rows = {row}, .least = 0, .most = 1});
+  EXPECT_THAT(svg, HasSubstr(">1<"));
+  EXPECT_THAT(svg, Not(HasSubstr(">1.05<")));
+}
+
 TEST(DotChart, TakesAnyNumbersAndNames) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THROW(dot_chart_svg({}), ConfigError);

@@ -123,6 +123,21 @@ TEST(SweepTable, IsAChart) {
   EXPECT_THAT(chart_of(table_of(swept_rates()), "", 1), Not(HasSubstr(">lr 0.3<")));
 }
 
+TEST(SweepTable, AnAxisOfAccuraciesEndsAtOne) {
+  SweepTable table{.keys = {"optimizer.lr"}, .score = {"val_accuracy", true}, .rows = {}};
+  for (const double value : {1.0, 0.75}) {
+    SweepRow& row = table.rows.emplace_back();
+    row.settings = {"1"};
+    row.done = 2;
+    row.scores = {{.name = "val_accuracy", .mean = value, .values = {value, 1}}};
+  }
+  EXPECT_THAT(chart_of(table, "t"), Not(HasSubstr(">1.05<")));
+  // Nobody has measured its memory, so there is no column for it.
+  EXPECT_THAT(text_of(table), Not(HasSubstr("memory")));
+  table.rows[1].memory = 5'000'000;
+  EXPECT_THAT(text_of(table), HasSubstr("memory"));
+}
+
 TEST(SweepTable, OneBadRowDoesNotHideHowTheOthersCompare) {
   for (const bool larger : {true, false}) {
     SweepTable table{.keys = {"optimizer.lr"}, .score = {"score", larger}, .rows = {}};

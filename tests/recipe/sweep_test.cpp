@@ -103,6 +103,41 @@ TEST(Sweep, DrawsDifferentCombinationsAndMoreOfTheSame) {
   EXPECT_EQ(all.size(), 6U);
 }
 
+TEST(Sweep, AnAgentThatCannotBeIsARow) {
+  const Recipe agent = parse(
+      "[environment]\nname = \"CartPole-v1\"\ncopies = 8\n[agent]\nkind = \"ppo\"\nbatch = 64\n"
+      "[train]\nsteps = 1000\n");
+  // A batch has to divide the 64 or 128 steps of a rollout: all but 8 with 128 do.
+  Sweep sweep(agent, {.over = {"agent.rollout=8,16", "agent.batch=64,128"}});
+  run(sweep, [](const Trial&, const Recipe&) -> Outcome { return {.scores = {{"val_return", 1}}}; });
+  ASSERT_NE(sweep.outcome(1, 0), nullptr);
+  EXPECT_EQ(sweep.outcome(1, 0)->end, Outcome::End::refused);
+  EXPECT_THAT(sweep.outcome(1, 0)->reason, HasSubstr("a batch of 128"));
+  EXPECT_EQ(sweep.outcome(3, 0)->end, Outcome::End::done);
+  EXPECT_THROW(Sweep(agent, {.over = {"agent.rollout=8", "agent.batch=64,128"}}), UsageError);
+}
+
+TEST(Sweep, LossesOfDifferentKindsAreNotCompared) {
+  const Recipe series = parse(
+      "[data]\nkind = \"series\"\npath = \"a.csv\"\ncolumn = \"y\"\ncontext = 4\nvalidation = 0.2\ntest = "
+      "0.2\n"
+      "[model]\nlayers = [\"Flatten\", \"Linear(outputs)\"]\n[train]\nepochs = 8\n");
+  Sweep sweep(series, {.over = {"train.loss=mse,l1,huber"}});
+  run(sweep, [&](const Trial& trial, const Recipe&) -> Outcome {
+    const auto place = static_cast<double>(trial.configuration);
+    return {.scores = {{"val_loss", place}, {"test_mae", 3 - place}}};
+  });
+  EXPECT_EQ(sweep.score().name, "test_mae");
+  EXPECT_THAT(sweep.order(), ElementsAre(2, 1, 0));
+  EXPECT_THROW(Sweep(series, {.over = {"train.loss=mse,l1"}, .halving = 2}), UsageError);
+  // A table's mean absolute error is one for all of them.
+  Sweep table(numbers_recipe(), {.over = {"train.loss=mse,l1"}, .halving = 2});
+  run(table, [](const Trial&, const Recipe&) -> Outcome {
+    return {.scores = {{"val_loss", 1}, {"val_mae", 2}}};
+  });
+  EXPECT_EQ(table.score().name, "val_mae");
+}
+
 TEST(Sweep, HalvesByShares) {
   // 9 at a ninth, 3 at a third, 1 at the whole.
   Sweep sweep(numbers_recipe(), {.over = {"optimizer.lr=1,2,3,4,5,6,7,8,9"}, .seeds = 2, .halving = 3});

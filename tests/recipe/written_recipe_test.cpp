@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/temp_dir.h"
+#include "veldt/io/file.h"
 #include "veldt/recipe/recipe.h"
 #include "veldt/recipe/trained.h"
 
@@ -102,9 +104,32 @@ TEST(WrittenRecipe, SaysWhatAKeyMayHaveMeant) {
       ADD_FAILURE() << key;
     } catch (const UsageError& e) {
       EXPECT_THAT(e.what(), testing::HasSubstr(words)) << key;
+      EXPECT_LT(e.why().size(), 500U) << key << ": a list of all keys is no help: " << e.why();
     }
   EXPECT_EQ(changed(recipe, {"width=5"}).values.at("width"), "5");
   EXPECT_EQ(changed(recipe, {"width='5'"}).values.at("width"), "5");
+}
+
+// `veldt train photo.png`, the other way round, or the file of a model: errors of lines would be of no use.
+TEST(WrittenRecipe, SaysWhatAFileIsThatIsNoText) {
+  const test::TempDir dir;
+  for (const auto& [bytes, is] : std::vector<std::pair<std::string, std::string>>{
+           {std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16), "it seems to be a PNG"},
+           {std::string("PK\x03\x04", 4), "it seems to be a zip archive"},
+           {std::string("\x10\0\0\0\0\0\0\0{\"a\":{}}", 16), "it seems to be a safetensors file"},
+           {"\x01 and then text", "it is no text"},
+           {std::string("\x89PNG\r\n\x1a\n", 8) + std::string(1 << 20, 'x'), "it seems to be a PNG"}}) {
+    const std::string file = dir / "x";
+    io::write_file(file, bytes);
+    try {
+      read(file);
+      ADD_FAILURE() << is;
+    } catch (const io::ConfigFileError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("cannot read the recipe " + file + "\n"));
+      EXPECT_EQ(e.why(), is);
+      EXPECT_THAT(e.fix(), HasSubstr("a recipe is a TOML file"));
+    }
+  }
 }
 
 }  // namespace

@@ -78,6 +78,24 @@ small recurrent 4 3 's/--seeds 3//'
 above "$(value val_loss LSTM)" "$(value val_loss RNN)" 'temperatures: the loss of an LSTM'
 small recurrent 5 3 's/--seeds 3//' 's/$/ --set train.epochs=3/'
 
+# Of ten epochs of a file with wrong targets, absolute errors lose less than squared ones.
+spoil=$(awk '/^awk /, /csv$/' "$repository/docs/book/losses.md")
+mkdir -p "$root/own/data/timeseries"
+cp "$data/timeseries/daily-min-temperatures.csv" "$root/own/data/timeseries/"
+(cd "$root/own" && bash -c "$spoil") || fail "losses: $spoil exits with $?"
+data=$root/own/data small losses 1 4 's/huber,huber.*,l1/l1/' 's/--seeds 3/--set train.epochs=10/'
+above "$(value test_mae timeseries/spoiled.csv,l1)" "$(value test_mae timeseries/spoiled.csv,mse)" losses
+
+# Its example ends with 0 if momentum helps SGD, and its own optimizer equals the library's.
+example=$(dirname "$veldt")/example_optimizer_sweep
+if [[ -x $example ]]; then
+  command=$(grep -m1 '^build/release/bin/example_optimizer_sweep data/mnist ' "$repository/docs/book/own_optimizer.md")
+  (cd "$root" && "$example" "$data/mnist" 100 1 >out 2>err) || fail "own_optimizer: $command exits with $? in its small form"
+  [[ $(head -1 "$root/out" | awk '{ print $1, $2, $3, $4 }') == 'optimizer momentum weight_decay lr' ]] ||
+    fail 'own_optimizer: its table has other columns'
+  [[ $(wc -l <"$root/optimizer_sweep.csv") == 113 && -s $root/optimizer_sweep.svg ]] || fail 'own_optimizer: not all is there'
+fi
+
 small workers 1 2 's/0,1,2,4/0,2/' 's/epochs=1/steps=60/'
 [[ -n $(value waiting 0) ]] || fail 'workers: no share of waiting'
 # CIFAR's 60,000 files would take a minute to unpack: the same network on digits, where both orders show in seconds.

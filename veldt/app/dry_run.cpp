@@ -130,6 +130,16 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   return kOk;
 }
 
+std::string long_drawing(const Drawing& drawing, int bits, const std::string& output, double seconds) {
+  const double bytes = drawing.values() * bits_for(drawing, bits, output) / 8;
+  return fmt::format(
+      "{} takes about {}, and is {} before compression; stopped, it leaves no file and begins anew; a part "
+      "at "
+      "a time: {}",
+      drawing.in_words(), in_time(seconds), scaled(bytes, "B"),
+      drawing.is_sound() ? "--from and --to" : "--crop");
+}
+
 int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context) {
   const auto start = Clock::now();
   const auto height = static_cast<double>(drawing.height());

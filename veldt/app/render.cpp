@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,8 @@ struct RenderFlags {
   std::int64_t supersample = 0;
   bool dry_run = false, profile = false;
 };
+
+constexpr double kLong = 600;  // seconds that nobody waits for without having been told
 
 std::vector<double> crop_from(const io::Source& source, const std::string& text) {
   const std::vector<double> numbers = numbers_from<double>(text, ',');
@@ -136,9 +139,16 @@ int render(const RenderFlags& flags, Context& context) {
   DrawnFile file(flags.output, drawing, bits);
   std::optional<Profile> profile;
   if (flags.profile) profile.emplace();
+  const auto start = std::chrono::steady_clock::now();
+  bool is_told = false;
   drawing.bands([&](const Tensor& band, std::int64_t first) {
     file.write(band);
-    line.update_rows(first + band.size(0), drawing.height(), drawing.row_name());
+    const std::int64_t done = first + band.size(0);
+    const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                 all = passed * static_cast<double>(drawing.height()) / static_cast<double>(done);
+    if (passed > 1 && all > kLong && !std::exchange(is_told, true))
+      line.note(long_drawing(drawing, bits, flags.output, all));
+    line.update_rows(done, drawing.height(), drawing.row_name());
     return !signal.requested();
   });
   line.finish();

@@ -23,6 +23,7 @@
 #include "veldt/core/cores.h"
 #include "veldt/core/threads.h"
 #include "veldt/io/file.h"
+#include "veldt/recipe/data.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/sweep.h"
 #include "veldt/recipe/sweep_table.h"
@@ -193,17 +194,27 @@ int exit_code_of(const recipe::SweepTable& table) {
   return std::all_of(table.rows.begin(), table.rows.end(), diverged) ? kDiverged : kUsage;
 }
 
-// Of all paths that are swept over, or of the recipe's one.
+// Of all paths that are swept over, or of the recipe's one. What is missing ends the sweep here, before it
+// has a folder.
 recipe::DataDigest digest_of(const recipe::Sweep& sweep, const std::string& folder) {
-  std::vector<std::string> paths{sweep.recipe().path};
+  std::vector<std::string> paths;
   const std::vector<std::string> keys = sweep.keys();
   const bool has_others = std::find(keys.begin(), keys.end(), "data.path") != keys.end();
+  if (!has_others) paths.push_back(sweep.recipe().path);
   for (std::int64_t i = 0; has_others && i < std::min(sweep.configurations(), kManyRuns); ++i) try {
       const std::string path = sweep.recipe_of({.configuration = i, .seed = 1, .name = {}}).path;
       if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
     } catch (const UsageError&) {  // it will be a row
     }
-  return recipe::digest_of_data(sweep.recipe(), folder, paths);
+  recipe::DataDigest digest = recipe::digest_of_data(sweep.recipe(), folder, paths);
+  for (const std::string& path : paths) {
+    recipe::Recipe one = sweep.recipe();
+    one.path = path;
+    const bool is_there =
+        digest.files > 0 && io::exists(recipe::below(folder, path.empty() ? one.kind : path));
+    if (!is_there && !one.acts()) recipe::load_data(one, folder);  // who reads it says what is missing
+  }
+  return digest;
 }
 
 int sweep_recipe(SweepFlags flags, Context& context) {
@@ -258,10 +269,10 @@ int sweep_recipe(SweepFlags flags, Context& context) {
     context.out.foreign_text(sweep_in_words(table, folder.path()));
   }
   if (!context.quiet && !table.score.name.starts_with("val_") && !table.score.name.empty())
-    print_note(
-        fmt::format("the rows are ordered by {}, because the recipe holds nothing back for validation: "
-                    "--set data.validation=0.1",
-                    table.score.name));
+    print_note(fmt::format("the rows are ordered by {}, because {}", table.score.name,
+                           sweep.recipe().validation > 0
+                               ? "losses of different kinds cannot be compared"
+                               : "the recipe holds nothing back for validation: --set data.validation=0.1"));
   return exit_code_of(table);
 }
 

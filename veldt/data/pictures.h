@@ -1,5 +1,5 @@
 // Sets of labelled pictures: {f32 [channels, height, width] in 0..1, label i64 []}.
-// Tests: tests/data/pictures_test.cpp, tests/fuzz/pictures.cpp
+// Tests: tests/data/pictures_test.cpp, tests/fuzz/pictures.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>

@@ -65,9 +65,7 @@ std::string axes(const Chart& chart, const Plane& plane) {
     svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.4g}</text>\n", kLeft - 6, y + 4,
                        chart.log_y ? std::pow(10, t) : t);
   }
-  for (const double t : axis_ticks(plane.x()))
-    svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{:.6g}</text>\n", plane.across(t),
-                       bottom + 16, t);
+  for (const double t : axis_ticks(plane.x())) svg += tick_svg(plane.across(t), bottom + 16, t, chart.width);
   svg += fmt::format("<path d='M{} {}V{}H{}' stroke='#444' fill='none'/>\n", kLeft, kTop, bottom, right);
   svg +=
       fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>\n", kLeft, escaped_for_svg(chart.title));

@@ -8,6 +8,7 @@
 
 #include "veldt/io/config_text.h"
 #include "veldt/io/file.h"
+#include "veldt/io/magic.h"
 
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
@@ -23,12 +24,26 @@ ConfigFileError refused_config(const ConfigForm& form, const std::string& where,
   return {fmt::format("cannot read the {} {}", form.name, where), why, fix};
 }
 
+// A picture or a model has no lines that an error could speak of.
+void check_is_text(const std::string& path, std::string_view head, const ConfigForm& form) {
+  const auto is_of_no_text = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 &&
+           std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;
+  };
+  if (std::any_of(head.begin(), head.end(), is_of_no_text))
+    throw refused_config(form, path, known_content(head).empty() ? "it is no text" : seems_to_be(head),
+                         form.wanted);
+}
+
 std::string text_of_file(const std::string& path, const ConfigForm& form) {
-  const InputFile file(path);
+  InputFile file(path);
+  std::string head(kMagicBytes, '\0');
+  head.resize(file.read(head.data(), head.size()));
+  check_is_text(path, head, form);
   if (file.size() > kMaxConfigBytes)
     throw refused_config(
         form, path, fmt::format("it has {} bytes, and at most {} are read", file.size(), kMaxConfigBytes),
-        "give a TOML file with settings of Veldt");
+        form.wanted);
   return read_file(path, kMaxConfigBytes);
 }
 

@@ -31,6 +31,7 @@ struct ConfigEntry {
 struct ConfigForm {
   const char* name = "configuration";
   const char* fix = "write it as in steps = 600, below a line such as [fit]; put texts in quotes";
+  const char* wanted = "give a TOML file with settings of Veldt";
 };
 
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file

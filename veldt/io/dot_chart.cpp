@@ -63,7 +63,7 @@ AxisRange axis_of(const DotChart& chart, const std::vector<DrawnRow>& rows) {
                       "give other bounds");
   range.open();
   const double room = (range.high - range.low) * 0.03;
-  range.low -= room, range.high += room;
+  range.low = std::max(range.low - room, chart.least), range.high = std::min(range.high + room, chart.most);
   return range;
 }
 
@@ -75,18 +75,17 @@ struct DotPlane {
   bool holds(double v) const { return v >= range.low && v <= range.high; }
 };
 
-std::string axis_svg(const DotPlane& plane, const std::string& label) {
+std::string axis_svg(const DotPlane& plane, const DotChart& chart) {
   const double top = kTopOfRows - 8, bottom = plane.bottom;
   std::string svg;
   for (const double t : axis_ticks(plane.range)) {
     svg += fmt::format("<path d='M{0:.1f} {1}V{2}' stroke='#ddd'/>\n", plane.across(t), top, bottom);
-    svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{:.6g}</text>\n", plane.across(t),
-                       bottom + 16, t);
+    svg += tick_svg(plane.across(t), bottom + 16, t, chart.width);
   }
   svg += fmt::format("<path d='M{:.1f} {}V{}H{:.1f}' stroke='#444' fill='none'/>\n", plane.left, top, bottom,
                      plane.right);
   return svg + fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n",
-                           (plane.left + plane.right) / 2, bottom + 34, escaped_for_svg(label));
+                           (plane.left + plane.right) / 2, bottom + 34, escaped_for_svg(chart.x));
 }
 
 // At the edge that the mean is beyond.
@@ -133,7 +132,7 @@ std::string dot_chart_svg(const DotChart& chart) {
   std::string svg = svg_head(chart.width, static_cast<int>(plane.bottom + kBottomOfRows));
   svg +=
       fmt::format("<text x='{}' y='22' font-weight='bold'>{}</text>\n", kSide, escaped_for_svg(chart.title));
-  svg += axis_svg(plane, chart.x);
+  svg += axis_svg(plane, chart);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double y = kTopOfRows + kRowHeight * (static_cast<double>(i) + 0.5);
     svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{}</text>\n", plane.left - 8, y + 4,

@@ -3,6 +3,7 @@
 // Tests: tests/io/chart_test.cpp
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct DotChart {
   // Where the axis begins and ends, if not with the values. A row whose mean lies beyond is an arrow with its
   // number.
   std::optional<double> from = {}, to = {};
+  // What no value can be beyond, and so the axis is not: 0 and 1 for an accuracy.
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
   int width = 960;
 };
 

@@ -39,8 +39,16 @@ std::vector<double> axis_ticks(const AxisRange& range) {
   const double step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
   std::vector<double> all;
   for (double i = std::ceil(range.low / step); i * step <= range.high + step * 1e-9; ++i)
-    all.push_back(i * step);
+    all.push_back(i * step + 0.0);  // which makes 0 of -0
   return all;
+}
+
+std::string tick_svg(double x, double y, double number, int width) {
+  constexpr double kDigit = 7, kMargin = 3;  // a digit of twelve points is narrower in any common font
+  const std::string text = fmt::format("{:.6g}", number);
+  const double half = kDigit / 2 * static_cast<double>(text.size());
+  return fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n",
+                     std::min(x, width - kMargin - half), y, text);
 }
 
 std::string svg_head(int width, int height) {

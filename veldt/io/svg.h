@@ -27,6 +27,9 @@ struct AxisRange {
 // The round numbers 1, 2 and 5 times a power of ten, about six of them in the range.
 std::vector<double> axis_ticks(const AxisRange& range);
 
+// The number below a tick at x, moved to the left if it would not fit into the picture.
+std::string tick_svg(double x, double y, double number, int width);
+
 // The beginning of a document, up to its white ground.
 std::string svg_head(int width, int height);
 

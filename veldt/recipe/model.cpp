@@ -85,7 +85,13 @@ void check_values_are_read(const Recipe& recipe) {
 }
 
 void check_model(const Recipe& recipe) {
-  if (recipe.acts()) return check_agent(recipe);
+  if (recipe.acts()) try {
+      return check_agent(recipe);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const ConfigError& e) {  // numbers that do not fit each other
+      throw UsageError(e.summary(), e.why(), e.fix());
+    }
   if (recipe.is_known_network()) return check_known(recipe);
   check_network(recipe);
   initialiser_of(recipe);

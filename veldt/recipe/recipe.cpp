@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +18,8 @@ namespace veldt::recipe {
 namespace {
 
 constexpr io::ConfigForm kRecipe{
-    "recipe", "write it as in epochs = 10, below a line such as [train]; put texts in quotes"};
+    "recipe", "write it as in epochs = 10, below a line such as [train]; put texts in quotes",
+    "a recipe is a TOML file, such as recipes/mnist.toml: give one"};
 constexpr io::ConfigForm kSet{
     "value of", "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
 
@@ -255,6 +257,9 @@ std::string name_in(const RecipeKey& key, const std::string& text) {
   return key.take_named == into_groups || name.find('.') == std::string::npos ? name : "";
 }
 
+constexpr std::array<const char*, 8> kRecipeTables{"data",        "model", "block",     "values",
+                                                   "environment", "agent", "optimizer", "train"};
+
 const RecipeKey* find_recipe_key(const std::string& name) {
   for (const RecipeKey& key : recipe_keys())
     if (name == key.name || !name_in(key, name).empty()) return &key;
@@ -302,21 +307,22 @@ std::string meant_by(const Recipe& recipe, const std::string& name, const std::v
 
 const RecipeKey& known_recipe_key(const Recipe& recipe, const std::string& name, const std::string& where) {
   if (const RecipeKey* key = find_recipe_key(name)) return *key;
-  // The keys of its table, or all keys if there is no such table.
+  // The keys of its table, or the tables if there is no such one.
   const std::string table = name.substr(0, name.find('.') + 1);
   const std::string rest = name.substr(table.size()), block = rest.substr(0, rest.find('.'));
   std::vector<std::string> known;
   for (const RecipeKey& key : recipe_keys()) {
-    if (!std::string(key.name).starts_with(table)) continue;
+    if (table.empty() || !std::string(key.name).starts_with(table)) continue;
     known.emplace_back(key.name);
     const std::size_t at = key.take_named != nullptr && block.size() < rest.size() ? known.back().find("NAME")
                                                                                    : std::string::npos;
     if (at != std::string::npos) known.back().replace(at, 4, block);
   }
-  if (known.empty()) known = key_names();
-  const std::string meant = meant_by(recipe, name, known);
+  const std::string meant = meant_by(recipe, name, known.empty() ? key_names() : known);
   throw UsageError(fmt::format("{}: there is nothing called '{}' in a recipe", where, name),
-                   fmt::format("there are {}", fmt::join(known, ", ")),
+                   known.empty()
+                       ? fmt::format("a key stands in one of the tables {}", fmt::join(kRecipeTables, ", "))
+                       : fmt::format("there are {}", fmt::join(known, ", ")),
                    meant.empty() ? "see docs/recipes.md" : fmt::format("did you mean {}?", meant));
 }
 
@@ -434,8 +440,7 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
       continue;
     }
     const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
-    const std::vector<std::string> tables{"data",        "model", "block",     "values",
-                                          "environment", "agent", "optimizer", "train"};
+    const std::vector<std::string> tables(kRecipeTables.begin(), kRecipeTables.end());
     if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
     if (entry.path.size() == 2 && entry.path[0] == "block") continue;
     if (entry.path.size() >= 2 && entry.path[0] == "optimizer" && entry.path[1] == "groups") continue;

@@ -111,6 +111,10 @@ void Sweep::plan_rounds() {
   if (recipe_.epochs == 0 && recipe_.steps == 0)
     throw UsageError("--halving is for runs that end after a number of steps",
                      "the recipe gives a time alone", "set train.epochs or train.steps");
+  if (varies_loss() && watched_of(recipe_).name == "loss")
+    throw UsageError("--halving has nothing to judge by",
+                     "losses of different kinds cannot be compared, and train.watch is the loss",
+                     recipe_.kind == "series" ? "leave --halving out" : "set train.watch to a metric");
   if (configurations_ < eta)
     throw UsageError(
         fmt::format("--halving cannot be {}", eta),
@@ -281,12 +285,18 @@ double Sweep::share(std::int64_t configuration) const {
   return at == shares_.end() ? rounds_[0].share : at->second;
 }
 
+bool Sweep::varies_loss() const {
+  const auto is_loss = [](const SweepAxis& axis) { return axis.key == "train.loss"; };
+  return std::any_of(axes_.begin(), axes_.end(), is_loss);
+}
+
 Watched Sweep::score() const {
   const Watched watched = watched_of(recipe_);
-  const std::vector<Watched> wanted = {{"val_" + watched.name, watched.larger_is_better},
-                                       {"test_" + watched.name, watched.larger_is_better},
-                                       {"test_mae", false},
-                                       {"train_loss", false}};
+  std::vector<Watched> wanted = {{"val_" + watched.name, watched.larger_is_better},
+                                 {"test_" + watched.name, watched.larger_is_better},
+                                 {"test_mae", false},
+                                 {"train_loss", false}};
+  if (varies_loss()) std::erase_if(wanted, [](const Watched& one) { return one.name.ends_with("_loss"); });
   for (const auto& [run, outcome] : outcomes_) {
     if (outcome.end != Outcome::End::done) continue;
     for (const Watched& one : wanted)

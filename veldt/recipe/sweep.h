@@ -89,7 +89,8 @@ class Sweep {
   // more.
   double share(std::int64_t configuration) const;
   // The score by which combinations are ordered, and whether a larger one is better: of the validation set if
-  // there is one, else of the test set, else the loss. Empty before the first outcome.
+  // there is one, else of the test set, else the loss; no loss where train.loss is swept over and there is
+  // another. Empty before the first outcome.
   Watched score() const;
   // Combinations, best first: by the share they got, those whose seeds all ended well, the mean score.
   std::vector<std::int64_t> order() const;
@@ -103,6 +104,7 @@ class Sweep {
   void plan_rounds();
   void draw();
   void check_values() const;
+  bool varies_loss() const;
   Recipe recipe_with(const std::vector<std::string>& values, std::int64_t seed) const;
   std::int64_t member(std::int64_t place) const;
   std::int64_t run_number(std::int64_t configuration, std::int64_t seed_number) const;

@@ -141,6 +141,13 @@ std::string failures_text(const SweepRow& row) {
   return row.done + row.failed > 1 ? fmt::format("{} of {} {}", row.failed, row.done + row.failed, how) : how;
 }
 
+// Whether it is between 0 and 1 whatever happens.
+bool is_share(const std::string& score) {
+  for (const char* end : {"accuracy", "exact_match", "macro_f1", "auroc"})
+    if (score.ends_with(end)) return true;
+  return score.find("top_") != std::string::npos;
+}
+
 // What is far behind the better half of the rows is beyond the axis, so that those can be told apart.
 void bound_axis(io::DotChart& chart, const std::vector<std::vector<double>>& values, bool larger_is_better) {
   double low = values[0][0], high = low, least = low, greatest = high;
@@ -251,7 +258,10 @@ std::string text_of(const SweepTable& table, std::size_t most) {
   for (const std::string& key : table.keys) lines[0].push_back(last_of(key));
   for (const std::string& name : scores) lines[0].push_back(title_of(name));
   if (shares) lines[0].emplace_back("trained");
-  for (const char* name : {"seconds", "parameters", "memory", ""}) lines[0].emplace_back(name);
+  const bool has_memory =
+      std::any_of(table.rows.begin(), table.rows.end(), [](const SweepRow& row) { return row.memory > 0; });
+  for (const char* name : {"seconds", "parameters", has_memory ? "memory" : "", ""})
+    lines[0].emplace_back(name);
   std::string below;
   for (std::size_t i = 0; i < std::min(most, table.rows.size()); ++i) {
     const SweepRow& row = table.rows[i];
@@ -346,6 +356,7 @@ std::string chart_of(const SweepTable& table, const std::string& title, std::siz
     if (!finite.empty()) values.push_back(finite);
   }
   if (values.empty()) return "";
+  if (is_share(table.score.name)) chart.least = 0, chart.most = 1;
   bound_axis(chart, values, table.score.larger_is_better);
   return io::dot_chart_svg(chart);
 }
