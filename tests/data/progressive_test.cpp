@@ -19,7 +19,8 @@ using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::int64_t> sides(const ProgressiveResizing& r, std::int64_t whole, const std::vector<double>& shares) {
+std::vector<std::int64_t> sides(const ProgressiveResizing& r, std::int64_t whole,
+                                const std::vector<double>& shares) {
   std::vector<std::int64_t> all;
   for (const double share : shares) all.push_back(r.side(whole, share));
   return all;

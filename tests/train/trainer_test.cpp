@@ -140,9 +140,12 @@ TEST(Trainer, LearnsFromBatchesThatAStepHasChanged) {
     const std::string out = dir / std::to_string(cut);
     Learner first, then, other;
     first.trainer.fit(first.train, nullptr, {.steps = cut, .out = out, .record = true, .adapt = halved});
-    EXPECT_THAT(error_of<Error>([&] { other.trainer.fit(other.train, nullptr, {.steps = 20, .out = out, .resume = true}); }),
+    EXPECT_THAT(error_of<Error>([&] {
+                  other.trainer.fit(other.train, nullptr, {.steps = 20, .out = out, .resume = true});
+                }),
                 HasSubstr("adapt"));
-    then.trainer.fit(then.train, nullptr, {.steps = 20, .out = out, .resume = true, .record = true, .adapt = halved});
+    then.trainer.fit(then.train, nullptr,
+                     {.steps = 20, .out = out, .resume = true, .record = true, .adapt = halved});
     EXPECT_EQ(then.weights(), plain.weights()) << cut;
   }
 }

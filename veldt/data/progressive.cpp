@@ -13,7 +13,8 @@ std::int64_t ProgressiveResizing::side(std::int64_t whole, double share) const {
   if (share >= 1 - finetune_fraction) return whole;
   const double scale = initial_scale + (1 - initial_scale) * std::max(share, 0.0) / (1 - finetune_fraction);
   const auto pixels = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(whole) + 1e-9));
-  return std::clamp<std::int64_t>(pixels / size_increment * size_increment, std::min(size_increment, whole), whole);
+  return std::clamp<std::int64_t>(pixels / size_increment * size_increment, std::min(size_increment, whole),
+                                  whole);
 }
 
 Tensor ProgressiveResizing::operator()(const Tensor& pictures, double share) const {
@@ -31,13 +32,15 @@ std::string ProgressiveResizing::text() const {
 
 void ProgressiveResizing::check() const {
   if (!(initial_scale > 0 && initial_scale <= 1))
-    throw ConfigError(str("initial_scale cannot be ", initial_scale), "it is the share of a side that pictures begin with",
+    throw ConfigError(str("initial_scale cannot be ", initial_scale),
+                      "it is the share of a side that pictures begin with",
                       "give a number above 0, and at most 1");
   if (!(finetune_fraction >= 0 && finetune_fraction <= 1))
     throw ConfigError(str("finetune_fraction cannot be ", finetune_fraction), "it is a share of the steps",
                       "give a number from 0 to 1");
   if (size_increment < 1)
-    throw ConfigError(str("size_increment cannot be ", size_increment), "it is a number of pixels", "give 1 or more");
+    throw ConfigError(str("size_increment cannot be ", size_increment), "it is a number of pixels",
+                      "give 1 or more");
 }
 
 }  // namespace veldt::data

@@ -36,9 +36,11 @@ std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& fac
     const NoGrad off;
     network(zeros({1, whole[0], height, width}, DType::f32, network.parameters().at(0).device()));
   } catch (const Error& e) {
-    throw UsageError(fmt::format("train.progressive_resizing: the network cannot compute pictures of {} x {}", width, height),
-                     fmt::format("{}: {}", e.summary(), e.why()),
-                     "let AdaptiveAvgPool2d or AdaptiveMaxPool2d make one size of all, or give a larger initial_scale");
+    throw UsageError(
+        fmt::format("train.progressive_resizing: the network cannot compute pictures of {} x {}", width,
+                    height),
+        fmt::format("{}: {}", e.summary(), e.why()),
+        "let AdaptiveAvgPool2d or AdaptiveMaxPool2d make one size of all, or give a larger initial_scale");
   }
   const auto change = [resizing = *resizing, steps](std::int64_t step, data::Batch& batch) {
     batch.at(0) = resizing(batch[0], static_cast<double>(step) / static_cast<double>(steps));

@@ -13,11 +13,11 @@
 
 namespace veldt::recipe {
 
-// What the recipe says of it; none if it says nothing. Throws UsageError naming the line, also where no number of steps
-// is given.
+// What the recipe says of it; none if it says nothing. Throws UsageError naming the line, also where no
+// number of steps is given.
 std::optional<data::ProgressiveResizing> resizing_of(const Recipe& recipe);
-// For FitOptions::adapt, in a run of that many steps: none without the key. Throws as above, and UsageError if the network cannot
-// compute the smallest pictures.
+// For FitOptions::adapt, in a run of that many steps: none without the key. Throws as above, and UsageError
+// if the network cannot compute the smallest pictures.
 std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& facts, const nn::Module& network,
                                           std::int64_t steps);
 

@@ -52,9 +52,9 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"ema_decay", trainer.ema_decay},
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
-  if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs lack the key, and the next
-  if (trainer.autocast)
-    config["trainer"]["autocast"] = name_of(*trainer.autocast);
+  if (options.adapt)
+    config["trainer"]["adapt"] = options.adapt->text;  // older runs lack the key, and the next
+  if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
     const auto schedule = options.schedules.find(players[i].name);
     config["trainer"]["players"].push_back(
