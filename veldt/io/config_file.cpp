@@ -26,13 +26,12 @@ ConfigFileError refused_config(const ConfigForm& form, const std::string& where,
 
 // A picture or a model has no lines that an error could speak of.
 void check_is_text(const std::string& path, std::string_view head, const ConfigForm& form) {
-  const auto is_of_no_text = [](char c) {
+  const auto is_control = [](char c) {
     return static_cast<unsigned char>(c) < 0x20 &&
-           std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;
+           std::string_view("\t\n\r").find(c) == std::string_view::npos;
   };
-  if (std::any_of(head.begin(), head.end(), is_of_no_text))
-    throw refused_config(form, path, known_content(head).empty() ? "it is no text" : seems_to_be(head),
-                         form.wanted);
+  if (!known_content(head).empty() && std::any_of(head.begin(), head.end(), is_control))
+    throw refused_config(form, path, seems_to_be(head), form.wanted);
 }
 
 std::string text_of_file(const std::string& path, const ConfigForm& form) {
