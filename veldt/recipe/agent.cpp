@@ -17,47 +17,20 @@
 namespace veldt::recipe {
 namespace {
 
-rl::PpoOptions ppo_options(const Recipe& recipe) {
+std::unique_ptr<rl::Agent> agent_of(const Recipe& recipe, Learner& learner) {
   const Acting& a = recipe.acting;
-  rl::PpoOptions o;
-  o.rollout = a.rollout.value_or(o.rollout);
-  o.batch = a.batch.value_or(o.batch);
-  o.epochs = a.epochs.value_or(o.epochs);
-  o.gamma = a.gamma.value_or(o.gamma);
-  o.lambda = a.lambda.value_or(o.lambda);
-  o.clip = a.clip.value_or(o.clip);
-  o.entropy = a.entropy.value_or(o.entropy);
-  o.value = a.value.value_or(o.value);
-  o.scale_rewards = a.scale_rewards;
+  if (a.agent == "ppo") {
+    rl::PpoOptions o = a.ppo;
+    o.seed = static_cast<std::uint64_t>(recipe.seed);
+    return std::make_unique<rl::Ppo>(learner.world, static_cast<rl::ActorCritic&>(*learner.policy),
+                                     *learner.optimizer, o);
+  }
+  rl::DqnOptions o = a.dqn;
   o.seed = static_cast<std::uint64_t>(recipe.seed);
-  return o;
-}
-
-rl::DqnOptions dqn_options(const Recipe& recipe) {
-  const Acting& a = recipe.acting;
-  rl::DqnOptions o;
   if (recipe.steps > 0) o.steps = recipe.steps;
   o.explore = std::max<std::int64_t>(1, static_cast<std::int64_t>(a.explore * static_cast<double>(o.steps)));
-  o.replay.capacity = a.capacity.value_or(o.replay.capacity);
-  o.replay.prioritized = a.prioritized;
-  o.start = a.start.value_or(o.start);
-  o.rollout = a.rollout.value_or(o.rollout);
-  o.updates = a.updates.value_or(o.updates);
-  o.batch = a.batch.value_or(o.batch);
-  o.gamma = a.gamma.value_or(o.gamma);
-  o.target_every = a.target_every.value_or(o.target_every);
-  o.epsilon = a.epsilon.value_or(o.epsilon);
-  o.double_q = a.double_q;
-  o.seed = static_cast<std::uint64_t>(recipe.seed);
-  return o;
-}
-
-std::unique_ptr<rl::Agent> agent_of(const Recipe& recipe, Learner& learner) {
-  if (recipe.acting.agent == "dqn")
-    return std::make_unique<rl::Dqn>(learner.world, static_cast<rl::QNetwork&>(*learner.policy),
-                                     *learner.optimizer, dqn_options(recipe));
-  return std::make_unique<rl::Ppo>(learner.world, static_cast<rl::ActorCritic&>(*learner.policy),
-                                   *learner.optimizer, ppo_options(recipe));
+  return std::make_unique<rl::Dqn>(learner.world, static_cast<rl::QNetwork&>(*learner.policy),
+                                   *learner.optimizer, o);
 }
 
 IoError no_agent(const std::string& path, const std::string& why) {
@@ -93,9 +66,9 @@ TrainedAgent agent_in(const io::SafeTensors& file, const std::string& path) {
   double elements = 0;
   for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
   const Acting& a = trained.recipe.acting;
-  if (static_cast<double>(a.width * a.width * (a.depth - 1)) > elements)
-    throw no_agent(path, fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers", a.depth,
-                                     a.width, elements));
+  if (static_cast<double>(a.policy.width * a.policy.width * (a.policy.depth - 1)) > elements)
+    throw no_agent(path, fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers",
+                                     a.policy.depth, a.policy.width, elements));
   trained.environment = environment_of(trained.recipe);
   trained.policy = policy_of(trained.recipe, trained.environment->spec());
   trained.policy->load_state_dict(file.tensors);
@@ -114,19 +87,15 @@ rl::EnvironmentPtr environment_of(const Recipe& recipe) {
 
 std::unique_ptr<rl::Policy> policy_of(const Recipe& recipe, const rl::EnvironmentSpec& spec) {
   const Acting& a = recipe.acting;
-  const rl::PolicyOptions o{.width = a.width,
-                            .depth = a.depth,
-                            .activation = a.activation == "relu" ? MlpActivation::relu : MlpActivation::tanh,
-                            .normalize = a.normalize};
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
-  if (a.agent == "dqn") return std::make_unique<rl::QNetwork>(spec, o, a.dueling, rng);
-  return std::make_unique<rl::ActorCritic>(spec, o, rng);
+  if (a.agent == "dqn") return std::make_unique<rl::QNetwork>(spec, a.policy, a.dueling, rng);
+  return std::make_unique<rl::ActorCritic>(spec, a.policy, rng);
 }
 
 void check_agent(const Recipe& recipe) {
   Recipe small = recipe;  // whatever its width, the checks are the same
-  small.acting.width = 1;
-  small.acting.capacity = std::min<std::int64_t>(recipe.acting.capacity.value_or(1), 1);
+  small.acting.policy.width = 1;
+  small.acting.dqn.replay.capacity = 1;
   const Learner learner(small, Device{});
 }
 
