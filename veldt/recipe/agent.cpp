@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "veldt/io/json.h"
 #include "veldt/io/safetensors.h"
-#include "veldt/recipe/trained.h"
+#include "veldt/recipe/trained_file.h"
 #include "veldt/rl/dqn.h"
 #include "veldt/rl/environments.h"
 #include "veldt/rl/grid_world.h"
@@ -31,48 +29,6 @@ std::unique_ptr<rl::Agent> agent_of(const Recipe& recipe, Learner& learner) {
   o.explore = std::max<std::int64_t>(1, static_cast<std::int64_t>(a.explore * static_cast<double>(o.steps)));
   return std::make_unique<rl::Dqn>(learner.world, static_cast<rl::QNetwork&>(*learner.policy),
                                    *learner.optimizer, o);
-}
-
-IoError no_agent(const std::string& path, const std::string& why) {
-  return {
-      IoError::Kind::malformed, fmt::format("{} holds no agent", path), why,
-      "give a model.safetensors that veldt train wrote for a recipe with an environment, or the folder of "
-      "its run"};
-}
-
-TrainedAgent agent_in(const io::SafeTensors& file, const std::string& path) {
-  const auto part = [&](const char* key) -> const std::string& {
-    const auto found = file.metadata.find(key);
-    if (found == file.metadata.end()) throw no_agent(path, fmt::format("its metadata lacks '{}'", key));
-    return found->second;
-  };
-  if (part("kind") != kAgentKind) throw no_agent(path, fmt::format("its kind is '{}'", part("kind")));
-  if (part("format_version") != "1")
-    throw IoError(
-        IoError::Kind::corrupt, fmt::format("cannot read {}", path),
-        fmt::format("its format has version {}, and only version 1 is known", part("format_version")),
-        "use a newer veldt");
-  TrainedAgent trained;
-  std::vector<std::pair<std::string, std::vector<std::string>>> given;
-  const auto written = io::parse_json<nlohmann::ordered_json>(part("recipe"));
-  for (const auto& [key, texts] : written.items())
-    given.emplace_back(key, texts.get<std::vector<std::string>>());
-  trained.recipe = recipe_of(given, path);
-  if (!trained.recipe.acts()) throw no_agent(path, "its recipe has no environment");
-  const auto scores = io::parse_json<nlohmann::ordered_json>(part("scores"));
-  for (const auto& [name, value] : scores.items())
-    if (value.is_number()) trained.scores.emplace_back(name, value.get<double>());
-  // Nothing is built that the file does not hold.
-  double elements = 0;
-  for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
-  const Acting& a = trained.recipe.acting;
-  if (static_cast<double>(a.policy.width * a.policy.width * (a.policy.depth - 1)) > elements)
-    throw no_agent(path, fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers",
-                                     a.policy.depth, a.policy.width, elements));
-  trained.environment = environment_of(trained.recipe);
-  trained.policy = policy_of(trained.recipe, trained.environment->spec());
-  trained.policy->load_state_dict(file.tensors);
-  return trained;
 }
 
 }  // namespace
@@ -122,36 +78,31 @@ rl::FitOptions fit_options_of(const Recipe& recipe, const Learner& learner) {
   o.patience = recipe.patience;
   o.goal = recipe.goal;
   o.seed = static_cast<std::uint64_t>(recipe.seed) + 0x6576616c;  // "eval": not those of training
-  o.metadata = agent_metadata(recipe);
+  o.metadata = metadata_of(kAgentFile, recipe, {});
   return o;
-}
-
-std::map<std::string, std::string> agent_metadata(const Recipe& recipe, const train::Scores& scores) {
-  nlohmann::ordered_json found = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : scores) found[name] = value;
-  return {{"kind", kAgentKind},
-          {"format_version", "1"},
-          {"recipe", in_json(recipe)},
-          {"scores", io::dump_json(found)}};
 }
 
 void save_agent(const std::string& path, const Recipe& recipe, const rl::Policy& policy,
                 const train::Scores& scores) {
-  io::write_safetensors(path, policy.state_dict(), agent_metadata(recipe, scores));
+  io::write_safetensors(path, policy.state_dict(), metadata_of(kAgentFile, recipe, scores));
 }
 
 TrainedAgent load_agent(const std::string& path) {
-  const std::string name = model_file(path);
-  const io::SafeTensors file = io::read_safetensors(name);
-  try {
-    return agent_in(file, name);
-  } catch (const IoError&) {
-    throw;
-  } catch (const nlohmann::json::exception& e) {
-    throw no_agent(name, e.what());
-  } catch (const Error& e) {  // of a file, not of the command line
-    throw no_agent(name, fmt::format("{}: {}", e.summary(), e.why()));
-  }
+  TrainedAgent trained;
+  read_trained(path, kAgentFile, [&](const TrainedFile& f) {
+    if (!f.recipe.acts()) throw not_of_kind(kAgentFile, f.path, "its recipe has no environment");
+    const rl::PolicyOptions& o = f.recipe.acting.policy;
+    if (static_cast<double>(o.width * o.width * (o.depth - 1)) > f.elements)
+      throw not_of_kind(kAgentFile, f.path,
+                        fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers", o.depth,
+                                    o.width, f.elements));
+    trained.recipe = f.recipe;
+    trained.scores = f.scores;
+    trained.environment = environment_of(f.recipe);
+    trained.policy = policy_of(f.recipe, trained.environment->spec());
+    trained.policy->load_state_dict(f.file.tensors);
+  });
+  return trained;
 }
 
 }  // namespace veldt::recipe

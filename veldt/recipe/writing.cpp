@@ -6,6 +6,7 @@
 #include "veldt/models/generate.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::recipe {
 
