@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <numbers>
 
 #include "veldt/veldt.h"
@@ -97,8 +96,14 @@ Tensor sheet(const Tensor& pictures, std::int64_t columns) {
 
 int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "mnist";
-  const double epochs = argc > 2 ? std::atof(argv[2]) : 15;
-  const std::int64_t width = argc > 3 ? std::atoll(argv[3]) : 32;
+  const double epochs =
+      argc > 2 ? io::number_from({"EPOCHS", "", false}, argv[2], {.most = 10'000, .above = 0}) : 15;
+  const std::int64_t width =
+      argc > 3 ? io::count_from({"WIDTH", "", false}, argv[3], {.least = 8, .most = 1024}) : 32;
+  // What is written at the end is not to fail there.
+  for (const char* file : {"diffusion.safetensors", "diffusion.png", "noise_to_digit.png"})
+    io::check_writable(file);
+  if (argc > 4) io::check_writable(argv[4]);
 
   const auto scaled = [](data::Example e, Rng&) { return data::Example{e[0] * 2 - 1, e[1]}; };
   data::Loader digits(data::mnist(folder, data::Part::train),

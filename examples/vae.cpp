@@ -8,7 +8,6 @@
 // example_frechet. Twenty epochs take a minute and a half on two cores.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "veldt/veldt.h"
 
@@ -44,7 +43,11 @@ Tensor sheet(const Tensor& pictures, std::int64_t columns) {
 
 int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "mnist";
-  const std::int64_t epochs = argc > 2 ? std::atoll(argv[2]) : 20;
+  const std::int64_t epochs =
+      argc > 2 ? io::count_from({"EPOCHS", "", false}, argv[2], {.least = 1, .most = 10'000}) : 20;
+  // What is written at the end is not to fail there.
+  for (const char* file : {"vae.safetensors", "vae.png"}) io::check_writable(file);
+  if (argc > 3) io::check_writable(argv[3]);
   nn::seed(3);
   Vae model;
   optim::Adam adam(model.named_parameters());

@@ -157,7 +157,7 @@ void read_trained(const std::string& bytes) {
   const auto both = Json::parse(bytes, nullptr, false);
   if (!both.is_object() || !both.contains("recipe") || !both.contains("facts")) return;
   io::write_safetensors(scratch("model"), {{"0.weight", zeros({64, 64})}},
-                        {{"kind", recipe::kTrainedKind},
+                        {{"kind", recipe::kNetworkFile.name},
                          {"format_version", "1"},
                          {"recipe", both["recipe"].dump()},
                          {"facts", both["facts"].dump()}});

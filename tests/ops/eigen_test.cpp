@@ -33,7 +33,7 @@ TEST(Eigh, ItsPartsMakeTheMatrixAgain) {
   Rng rng(5);
   for (const std::int64_t n : {1, 2, 3, 12, 40, 84}) {
     const Tensor half = randn({n, n}, rng, 0, 1, DType::f64), x = half + transpose(half, 0, 1);
-    const Eigen of_x = eigh(x);
+    const EighResult of_x = eigh(x);
     const Tensor back = matmul(of_x.vectors * of_x.values, transpose(of_x.vectors, 0, 1));
     EXPECT_LE(largest_apart(back, x), 1e-12 * static_cast<double>(n)) << n;
     EXPECT_LE(largest_apart(matmul(transpose(of_x.vectors, 0, 1), of_x.vectors), diag(ones({n}, DType::f64))),
@@ -57,7 +57,7 @@ TEST(Eigh, FindsAKnownSpectrum) {
 
 TEST(Eigh, TakesWhatHasEqualEigenvaluesAndZeros) {
   EXPECT_EQ(max(abs(eigh(zeros({5, 5})).values)).item(), 0);
-  const Eigen same = eigh(3 * diag(ones({4})));
+  const EighResult same = eigh(3 * diag(ones({4})));
   EXPECT_EQ(largest_apart(same.values, full({4}, 3, DType::f64)), 0);
   const Tensor one = arange(6, DType::f64), rank_one = unsqueeze(one, 0) * unsqueeze(one, 1);
   EXPECT_NEAR(select(eigh(rank_one).values, 0, 5).item(), 55, 1e-12);

@@ -22,7 +22,9 @@ class Walk final : public Environment {
   StepResult step(std::vector<double>& state, const Action& action) const override {
     state[0] += static_cast<double>(action.choice);
     if (fault_ == "state") state.push_back(1);
-    const double reward = fault_ == "reward" ? std::nan("") : static_cast<double>(action.choice);
+    const double reward = fault_ == "reward"  ? std::nan("")
+                          : fault_ == "large" ? 1e300
+                                              : static_cast<double>(action.choice);
     return {reward, state[0] >= 5};
   }
   void observe(const std::vector<double>& state, std::vector<float>& observation) const override {
@@ -49,10 +51,13 @@ std::string fault(const std::string& what) {
 
 TEST(Environments, WhatIsWrongIsNamed) {
   EXPECT_THAT(fault("nan"),
-              ::testing::AllOf(::testing::HasSubstr("the environment Walk gave an observation with nan"),
+              ::testing::AllOf(::testing::HasSubstr("the environment Walk gave an observation of nan"),
                                ::testing::HasSubstr("number 2 of 2, after step 2")));
-  EXPECT_THAT(fault("infinity"), ::testing::HasSubstr("with an infinity"));
+  EXPECT_THAT(fault("infinity"), ::testing::HasSubstr("gave an observation of infinity"));
   EXPECT_THAT(fault("reward"), ::testing::HasSubstr("the environment Walk gave a reward of nan"));
+  EXPECT_THAT(fault("large"),
+              ::testing::AllOf(::testing::HasSubstr("the environment Walk gave a reward of 1e+300"),
+                               ::testing::HasSubstr("scale it in the environment")));
   EXPECT_THAT(fault("short"),
               ::testing::AllOf(::testing::HasSubstr("Walk gave an observation of another length"),
                                ::testing::HasSubstr("1 numbers, and the spec has bounds for 2")));

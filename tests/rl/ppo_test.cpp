@@ -83,6 +83,46 @@ TEST(Ppo, GoesOnWithTheSameBits) {
   }
 }
 
+// A resumed run may have no round left, and still says what the last one was like.
+TEST(Ppo, MeasuresOfTheLastRoundAreSaved) {
+  const EnvironmentPtr environment = make_environment("CartPole-v1");
+  PpoPlayer first(environment, 4, network_for(environment), 1e-3, small_rounds()),
+      second(environment, 4, network_for(environment), 1e-3, small_rounds());
+  first.agent.update();
+  std::map<std::string, Tensor> saved;
+  for (const auto& [name, tensor] : first.agent.saved()) saved[name] = tensor;
+  second.agent.load(saved);
+  EXPECT_GT(train::score(second.agent.measures(), "entropy"), 0);
+  EXPECT_EQ(second.agent.measures(), first.agent.measures());
+}
+
+// Forever the same, for a reward.
+class Forever final : public Environment {
+ public:
+  Forever()
+      : Environment(
+            {.name = "Forever", .low = {-1}, .high = {1}, .choices = 2, .time_limit = 1'000'000'000'000}) {}
+  void reset(std::vector<double>& state, Rng&) const override { state = {0}; }
+  StepResult step(std::vector<double>&, const Action&) const override { return {.reward = 1}; }
+  void observe(const std::vector<double>&, std::vector<float>& seen) const override { seen = {0}; }
+};
+
+TEST(Ppo, EvaluationsEndWhereEpisodesDoNot) {
+  const EnvironmentPtr environment = std::make_shared<Forever>();
+  PpoPlayer player(environment, 2, network_for(environment), 1e-3, {.rollout = 8, .batch = 16});
+  std::vector<std::string> warnings;
+  train::Events events;
+  events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  const FitResult result =
+      fit(player.agent, {.steps = 64, .evaluate_every = 16, .evaluation_episodes = 3, .evaluation_steps = 70},
+          events);
+  EXPECT_EQ(result.best_return, 70);
+  EXPECT_EQ(result.evaluations.size(), 4);
+  EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("cut off after 70 steps")));
+  EXPECT_EQ(returns_of(play(player.network, environment, {.episodes = 2})).length,
+            static_cast<double>(kMostSteps));
+}
+
 TEST(Ppo, WhatCannotBeIsRefused) {
   const EnvironmentPtr environment = make_environment("CartPole-v1");
   const auto refused = [&](PpoOptions options) {
@@ -91,6 +131,8 @@ TEST(Ppo, WhatCannotBeIsRefused) {
   };
   EXPECT_THAT(refused({.rollout = 10, .batch = 16}), ::testing::HasSubstr("does not divide the 30 steps"));
   EXPECT_THAT(refused({.rollout = 0}), ::testing::HasSubstr("rollout 0"));
+  EXPECT_THAT(refused({.rollout = std::int64_t{1} << 40}),
+              ::testing::HasSubstr("has at most 16777216 steps"));
   EXPECT_THAT(refused({.rollout = 64, .batch = 64, .gamma = 1.5}), ::testing::HasSubstr("gamma = 1.5"));
   EXPECT_THAT(refused({.rollout = 64, .batch = 64, .entropy = std::nan("")}),
               ::testing::HasSubstr("entropy = nan"));

@@ -275,8 +275,9 @@ Json describe_safetensors(const std::string& path, bool verify) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
   const bool is_model = !field::field_kind(header.metadata).empty();
   const auto kind = header.metadata.find("kind");
-  const bool is_agent = kind != header.metadata.end() && kind->second == recipe::kAgentKind;
-  const bool is_trained = is_agent || (kind != header.metadata.end() && kind->second == recipe::kTrainedKind);
+  const bool is_agent = kind != header.metadata.end() && kind->second == recipe::kAgentFile.name;
+  const bool is_trained =
+      is_agent || (kind != header.metadata.end() && kind->second == recipe::kNetworkFile.name);
   Json out = begun(is_model     ? field::field_kind(header.metadata)
                    : is_agent   ? "agent"
                    : is_trained ? "network"

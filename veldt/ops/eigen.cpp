@@ -85,7 +85,7 @@ std::vector<double> symmetric_values(const Tensor& x) {
 
 }  // namespace
 
-Eigen eigh(const Tensor& x) {
+EighResult eigh(const Tensor& x) {
   if (x.rank() != 2 || x.size(0) != x.size(1) || !is_float(x.dtype()))
     throw ShapeError(str("eigh cannot decompose ", x.shape(), " of ", x.dtype()),
                      "it wants a square matrix of floating point numbers", "give [n, n]");

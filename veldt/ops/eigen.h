@@ -6,7 +6,7 @@
 
 namespace veldt {
 
-struct Eigen {
+struct EighResult {
   Tensor values;   // [n], f64, rising
   Tensor vectors;  // [n, n], f64: column i, of length 1, belongs to value i; its largest element is positive
 };
@@ -16,6 +16,6 @@ struct Eigen {
 // tens or hundreds of features, about 10 n^3 multiplications. There is no gradient. Throws ShapeError unless
 // x is a square of floating point numbers, Error if one is not finite, or if x is not symmetric to a
 // millionth of its largest element.
-Eigen eigh(const Tensor& x);
+EighResult eigh(const Tensor& x);
 
 }  // namespace veldt

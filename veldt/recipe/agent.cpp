@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "veldt/io/json.h"
 #include "veldt/io/safetensors.h"
-#include "veldt/recipe/trained.h"
+#include "veldt/recipe/trained_file.h"
 #include "veldt/rl/dqn.h"
 #include "veldt/rl/environments.h"
 #include "veldt/rl/grid_world.h"
@@ -17,89 +15,20 @@
 namespace veldt::recipe {
 namespace {
 
-rl::PpoOptions ppo_options(const Recipe& recipe) {
+std::unique_ptr<rl::Agent> agent_of(const Recipe& recipe, Learner& learner) {
   const Acting& a = recipe.acting;
-  rl::PpoOptions o;
-  o.rollout = a.rollout.value_or(o.rollout);
-  o.batch = a.batch.value_or(o.batch);
-  o.epochs = a.epochs.value_or(o.epochs);
-  o.gamma = a.gamma.value_or(o.gamma);
-  o.lambda = a.lambda.value_or(o.lambda);
-  o.clip = a.clip.value_or(o.clip);
-  o.entropy = a.entropy.value_or(o.entropy);
-  o.value = a.value.value_or(o.value);
-  o.scale_rewards = a.scale_rewards;
+  if (a.agent == "ppo") {
+    rl::PpoOptions o = a.ppo;
+    o.seed = static_cast<std::uint64_t>(recipe.seed);
+    return std::make_unique<rl::Ppo>(learner.world, static_cast<rl::ActorCritic&>(*learner.policy),
+                                     *learner.optimizer, o);
+  }
+  rl::DqnOptions o = a.dqn;
   o.seed = static_cast<std::uint64_t>(recipe.seed);
-  return o;
-}
-
-rl::DqnOptions dqn_options(const Recipe& recipe) {
-  const Acting& a = recipe.acting;
-  rl::DqnOptions o;
   if (recipe.steps > 0) o.steps = recipe.steps;
   o.explore = std::max<std::int64_t>(1, static_cast<std::int64_t>(a.explore * static_cast<double>(o.steps)));
-  o.replay.capacity = a.capacity.value_or(o.replay.capacity);
-  o.replay.prioritized = a.prioritized;
-  o.start = a.start.value_or(o.start);
-  o.rollout = a.rollout.value_or(o.rollout);
-  o.updates = a.updates.value_or(o.updates);
-  o.batch = a.batch.value_or(o.batch);
-  o.gamma = a.gamma.value_or(o.gamma);
-  o.target_every = a.target_every.value_or(o.target_every);
-  o.epsilon = a.epsilon.value_or(o.epsilon);
-  o.double_q = a.double_q;
-  o.seed = static_cast<std::uint64_t>(recipe.seed);
-  return o;
-}
-
-std::unique_ptr<rl::Agent> agent_of(const Recipe& recipe, Learner& learner) {
-  if (recipe.acting.agent == "dqn")
-    return std::make_unique<rl::Dqn>(learner.world, static_cast<rl::QNetwork&>(*learner.policy),
-                                     *learner.optimizer, dqn_options(recipe));
-  return std::make_unique<rl::Ppo>(learner.world, static_cast<rl::ActorCritic&>(*learner.policy),
-                                   *learner.optimizer, ppo_options(recipe));
-}
-
-IoError no_agent(const std::string& path, const std::string& why) {
-  return {
-      IoError::Kind::malformed, fmt::format("{} holds no agent", path), why,
-      "give a model.safetensors that veldt train wrote for a recipe with an environment, or the folder of "
-      "its run"};
-}
-
-TrainedAgent agent_in(const io::SafeTensors& file, const std::string& path) {
-  const auto part = [&](const char* key) -> const std::string& {
-    const auto found = file.metadata.find(key);
-    if (found == file.metadata.end()) throw no_agent(path, fmt::format("its metadata lacks '{}'", key));
-    return found->second;
-  };
-  if (part("kind") != kAgentKind) throw no_agent(path, fmt::format("its kind is '{}'", part("kind")));
-  if (part("format_version") != "1")
-    throw IoError(
-        IoError::Kind::corrupt, fmt::format("cannot read {}", path),
-        fmt::format("its format has version {}, and only version 1 is known", part("format_version")),
-        "use a newer veldt");
-  TrainedAgent trained;
-  std::vector<std::pair<std::string, std::vector<std::string>>> given;
-  const auto written = io::parse_json<nlohmann::ordered_json>(part("recipe"));
-  for (const auto& [key, texts] : written.items())
-    given.emplace_back(key, texts.get<std::vector<std::string>>());
-  trained.recipe = recipe_of(given, path);
-  if (!trained.recipe.acts()) throw no_agent(path, "its recipe has no environment");
-  const auto scores = io::parse_json<nlohmann::ordered_json>(part("scores"));
-  for (const auto& [name, value] : scores.items())
-    if (value.is_number()) trained.scores.emplace_back(name, value.get<double>());
-  // Nothing is built that the file does not hold.
-  double elements = 0;
-  for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
-  const Acting& a = trained.recipe.acting;
-  if (static_cast<double>(a.width * a.width * (a.depth - 1)) > elements)
-    throw no_agent(path, fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers", a.depth,
-                                     a.width, elements));
-  trained.environment = environment_of(trained.recipe);
-  trained.policy = policy_of(trained.recipe, trained.environment->spec());
-  trained.policy->load_state_dict(file.tensors);
-  return trained;
+  return std::make_unique<rl::Dqn>(learner.world, static_cast<rl::QNetwork&>(*learner.policy),
+                                   *learner.optimizer, o);
 }
 
 }  // namespace
@@ -114,19 +43,15 @@ rl::EnvironmentPtr environment_of(const Recipe& recipe) {
 
 std::unique_ptr<rl::Policy> policy_of(const Recipe& recipe, const rl::EnvironmentSpec& spec) {
   const Acting& a = recipe.acting;
-  const rl::PolicyOptions o{.width = a.width,
-                            .depth = a.depth,
-                            .activation = a.activation == "relu" ? MlpActivation::relu : MlpActivation::tanh,
-                            .normalize = a.normalize};
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
-  if (a.agent == "dqn") return std::make_unique<rl::QNetwork>(spec, o, a.dueling, rng);
-  return std::make_unique<rl::ActorCritic>(spec, o, rng);
+  if (a.agent == "dqn") return std::make_unique<rl::QNetwork>(spec, a.policy, a.dueling, rng);
+  return std::make_unique<rl::ActorCritic>(spec, a.policy, rng);
 }
 
 void check_agent(const Recipe& recipe) {
   Recipe small = recipe;  // whatever its width, the checks are the same
-  small.acting.width = 1;
-  small.acting.capacity = std::min<std::int64_t>(recipe.acting.capacity.value_or(1), 1);
+  small.acting.policy.width = 1;
+  small.acting.dqn.replay.capacity = 1;
   const Learner learner(small, Device{});
 }
 
@@ -153,36 +78,31 @@ rl::FitOptions fit_options_of(const Recipe& recipe, const Learner& learner) {
   o.patience = recipe.patience;
   o.goal = recipe.goal;
   o.seed = static_cast<std::uint64_t>(recipe.seed) + 0x6576616c;  // "eval": not those of training
-  o.metadata = agent_metadata(recipe);
+  o.metadata = metadata_of(kAgentFile, recipe, {});
   return o;
-}
-
-std::map<std::string, std::string> agent_metadata(const Recipe& recipe, const train::Scores& scores) {
-  nlohmann::ordered_json found = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : scores) found[name] = value;
-  return {{"kind", kAgentKind},
-          {"format_version", "1"},
-          {"recipe", in_json(recipe)},
-          {"scores", io::dump_json(found)}};
 }
 
 void save_agent(const std::string& path, const Recipe& recipe, const rl::Policy& policy,
                 const train::Scores& scores) {
-  io::write_safetensors(path, policy.state_dict(), agent_metadata(recipe, scores));
+  io::write_safetensors(path, policy.state_dict(), metadata_of(kAgentFile, recipe, scores));
 }
 
 TrainedAgent load_agent(const std::string& path) {
-  const std::string name = model_file(path);
-  const io::SafeTensors file = io::read_safetensors(name);
-  try {
-    return agent_in(file, name);
-  } catch (const IoError&) {
-    throw;
-  } catch (const nlohmann::json::exception& e) {
-    throw no_agent(name, e.what());
-  } catch (const Error& e) {  // of a file, not of the command line
-    throw no_agent(name, fmt::format("{}: {}", e.summary(), e.why()));
-  }
+  TrainedAgent trained;
+  read_trained(path, kAgentFile, [&](const TrainedFile& f) {
+    if (!f.recipe.acts()) throw not_of_kind(kAgentFile, f.path, "its recipe has no environment");
+    const rl::PolicyOptions& o = f.recipe.acting.policy;
+    if (static_cast<double>(o.width * o.width * (o.depth - 1)) > f.elements)
+      throw not_of_kind(kAgentFile, f.path,
+                        fmt::format("its recipe has {} layers of {}, and it holds {:.0f} numbers", o.depth,
+                                    o.width, f.elements));
+    trained.recipe = f.recipe;
+    trained.scores = f.scores;
+    trained.environment = environment_of(f.recipe);
+    trained.policy = policy_of(f.recipe, trained.environment->spec());
+    trained.policy->load_state_dict(f.file.tensors);
+  });
+  return trained;
 }
 
 }  // namespace veldt::recipe

@@ -4,7 +4,6 @@
 // Tests: tests/app/play_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -38,8 +37,6 @@ struct Learner {
 // otherwise there are 20 evaluations in a run, or of one with a time alone one every 10,000 steps.
 rl::FitOptions fit_options_of(const Recipe& recipe, const Learner& learner);
 
-// Of an agent's file: kAgentKind, "recipe" and "scores" (JSON).
-std::map<std::string, std::string> agent_metadata(const Recipe& recipe, const train::Scores& scores = {});
 // Throws IoError unwritable.
 void save_agent(const std::string& path, const Recipe& recipe, const rl::Policy& policy,
                 const train::Scores& scores);

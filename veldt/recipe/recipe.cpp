@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "veldt/io/config_file.h"
 #include "veldt/io/json.h"
@@ -34,56 +35,55 @@ struct RecipeKey {
   void (*take_named)(Recipe&, const std::string& name, const Written&) = nullptr;
 };
 
-Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
+// The part of a recipe that a member belongs to.
+template <class Part> Part& part_of(Recipe& r) {
+  if constexpr (std::is_same_v<Part, Acting>)
+    return r.acting;
+  else if constexpr (std::is_same_v<Part, rl::PolicyOptions>)
+    return r.acting.policy;
+  else if constexpr (std::is_same_v<Part, rl::PpoOptions>)
+    return r.acting.ppo;
+  else if constexpr (std::is_same_v<Part, rl::DqnOptions>)
+    return r.acting.dqn;
+  else if constexpr (std::is_same_v<Part, rl::ReplayOptions>)
+    return r.acting.dqn.replay;
+  else
+    return r;
+}
+
+template <class Part> Take text_into(std::string Part::*member, std::vector<std::string> choices = {}) {
   return [member, choices = std::move(choices)](Recipe& r, const io::Source& source, const Written& w) {
-    r.*member = choices.empty() ? w.texts.at(0) : io::choice_from(source, w.texts.at(0), choices);
+    part_of<Part>(r).*member =
+        choices.empty() ? w.texts.at(0) : io::choice_from(source, w.texts.at(0), choices);
   };
 }
 
-Take count_into(std::int64_t Recipe::*member, io::CountRange range) {
+template <class Part> Take count_into(std::int64_t Part::*member, io::CountRange range) {
   return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    r.*member = io::count_from(source, w.texts.at(0), range);
+    part_of<Part>(r).*member = io::count_from(source, w.texts.at(0), range);
   };
 }
 
-template <class T> Take number_into(T Recipe::*member, io::NumberRange range) {
+template <class Part, class T> Take number_into(T Part::*member, io::NumberRange range) {
   return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    r.*member = io::number_from(source, w.texts.at(0), range);
+    part_of<Part>(r).*member = io::number_from(source, w.texts.at(0), range);
   };
 }
 
-Take switch_into(bool Recipe::*member) {
+template <class Part> Take switch_into(bool Part::*member) {
   return [member](Recipe& r, const io::Source& source, const Written& w) {
-    r.*member = io::switch_from(source, w.texts.at(0));
+    part_of<Part>(r).*member = io::switch_from(source, w.texts.at(0));
   };
 }
 
-Take written_into(Written Recipe::*member) {
-  return [member](Recipe& r, const io::Source&, const Written& w) { r.*member = w; };
+template <class Part> Take written_into(Written Part::*member) {
+  return [member](Recipe& r, const io::Source&, const Written& w) { part_of<Part>(r).*member = w; };
 }
 
-// The same of what is said of an agent.
-template <class T> Take acting_count(T Acting::*member, io::CountRange range) {
-  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    r.acting.*member = io::count_from(source, w.texts.at(0), range);
-  };
-}
-
-template <class T> Take acting_number(T Acting::*member, io::NumberRange range) {
-  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    r.acting.*member = io::number_from(source, w.texts.at(0), range);
-  };
-}
-
-Take acting_switch(bool Acting::*member) {
-  return [member](Recipe& r, const io::Source& source, const Written& w) {
-    r.acting.*member = io::switch_from(source, w.texts.at(0));
-  };
-}
-
-Take acting_choice(std::string Acting::*member, std::vector<std::string> choices) {
-  return [member, choices = std::move(choices)](Recipe& r, const io::Source& source, const Written& w) {
-    r.acting.*member = io::choice_from(source, w.texts.at(0), choices);
+// What both kinds of agents have.
+Take into_both(Take ppo, Take dqn) {
+  return [ppo = std::move(ppo), dqn = std::move(dqn)](Recipe& r, const io::Source& s, const Written& w) {
+    ppo(r, s, w), dqn(r, s, w);
   };
 }
 
@@ -122,7 +122,9 @@ const std::vector<RecipeKey>& recipe_keys() {
   const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
   std::vector<std::string> augmented = kOfPictures;
   augmented.emplace_back("denoise");
-  constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
+  constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0},
+      kBatch{.least = 2, .most = 1 << 20};
+  constexpr io::NumberRange kShare{.least = 0, .most = 1};
   static const std::vector<RecipeKey> all = {
       {"data.kind", io::TomlType::text, text_into(&Recipe::kind, data_kinds())},
       {"data.path", io::TomlType::text, text_into(&Recipe::path)},
@@ -172,55 +174,58 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"block.NAME.shortcut", io::TomlType::list, {}, {}, into_block<&Block::shortcut>},
       {"block.NAME.then", io::TomlType::list, {}, {}, into_block<&Block::then>},
       {"values.NAME", io::TomlType::other, {}, {}, into_values},
-      {"environment.name", io::TomlType::text, acting_choice(&Acting::environment, rl::environment_names())},
-      {"environment.copies", io::TomlType::whole, acting_count(&Acting::copies, {.least = 1, .most = 4096})},
-      {"environment.map", io::TomlType::list,
-       [](Recipe& r, const io::Source&, const Written& w) { r.acting.map = w; }},
-      {"environment.slip", io::TomlType::number, acting_number(&Acting::slip, {.least = 0, .most = 1})},
-      {"agent.kind", io::TomlType::text, acting_choice(&Acting::agent, {"ppo", "dqn"})},
-      {"agent.width", io::TomlType::whole, acting_count(&Acting::width, {.least = 1, .most = 1024})},
-      {"agent.depth", io::TomlType::whole, acting_count(&Acting::depth, {.least = 1, .most = 8})},
-      {"agent.activation", io::TomlType::text, acting_choice(&Acting::activation, {"tanh", "relu"})},
-      {"agent.normalize", io::TomlType::on_off, acting_switch(&Acting::normalize)},
-      {"agent.gamma", io::TomlType::number, acting_number(&Acting::gamma, {.least = 0, .most = 1})},
-      {"agent.rollout", io::TomlType::whole, acting_count(&Acting::rollout, kSize)},
-      {"agent.batch", io::TomlType::whole, acting_count(&Acting::batch, {.least = 2, .most = 1 << 20})},
-      {"agent.epochs", io::TomlType::whole, acting_count(&Acting::epochs, kSize), {"ppo"}},
-      {"agent.lambda",
-       io::TomlType::number,
-       acting_number(&Acting::lambda, {.least = 0, .most = 1}),
-       {"ppo"}},
-      {"agent.clip", io::TomlType::number, acting_number(&Acting::clip, {.above = 0}), {"ppo"}},
-      {"agent.entropy", io::TomlType::number, acting_number(&Acting::entropy, {.least = 0}), {"ppo"}},
-      {"agent.value", io::TomlType::number, acting_number(&Acting::value, {.least = 0}), {"ppo"}},
-      {"agent.scale_rewards", io::TomlType::on_off, acting_switch(&Acting::scale_rewards), {"ppo"}},
+      {"environment.name", io::TomlType::text, text_into(&Acting::environment, rl::environment_names())},
+      {"environment.copies", io::TomlType::whole, count_into(&Acting::copies, {.least = 1, .most = 4096})},
+      {"environment.map", io::TomlType::list, written_into(&Acting::map)},
+      {"environment.slip", io::TomlType::number, number_into(&Acting::slip, kShare)},
+      {"agent.kind", io::TomlType::text, text_into(&Acting::agent, {"ppo", "dqn"})},
+      {"agent.width", io::TomlType::whole, count_into(&rl::PolicyOptions::width, {.least = 1, .most = 1024})},
+      {"agent.depth", io::TomlType::whole, count_into(&rl::PolicyOptions::depth, {.least = 1, .most = 8})},
+      {"agent.activation", io::TomlType::text,
+       [](Recipe& r, const io::Source& s, const Written& w) {
+         const bool is_relu = io::choice_from(s, w.texts.at(0), {"tanh", "relu"}) == "relu";
+         r.acting.policy.activation = is_relu ? MlpActivation::relu : MlpActivation::tanh;
+       }},
+      {"agent.normalize", io::TomlType::on_off, switch_into(&rl::PolicyOptions::normalize)},
+      {"agent.gamma", io::TomlType::number,
+       into_both(number_into(&rl::PpoOptions::gamma, kShare), number_into(&rl::DqnOptions::gamma, kShare))},
+      {"agent.rollout", io::TomlType::whole,
+       into_both(count_into(&rl::PpoOptions::rollout, kSize), count_into(&rl::DqnOptions::rollout, kSize))},
+      {"agent.batch", io::TomlType::whole,
+       into_both(count_into(&rl::PpoOptions::batch, kBatch), count_into(&rl::DqnOptions::batch, kBatch))},
+      {"agent.epochs", io::TomlType::whole, count_into(&rl::PpoOptions::epochs, kSize), {"ppo"}},
+      {"agent.lambda", io::TomlType::number, number_into(&rl::PpoOptions::lambda, kShare), {"ppo"}},
+      {"agent.clip", io::TomlType::number, number_into(&rl::PpoOptions::clip, {.above = 0}), {"ppo"}},
+      {"agent.entropy", io::TomlType::number, number_into(&rl::PpoOptions::entropy, {.least = 0}), {"ppo"}},
+      {"agent.value", io::TomlType::number, number_into(&rl::PpoOptions::value, {.least = 0}), {"ppo"}},
+      {"agent.scale_rewards", io::TomlType::on_off, switch_into(&rl::PpoOptions::scale_rewards), {"ppo"}},
       {"agent.capacity",
        io::TomlType::whole,
-       acting_count(&Acting::capacity, {.least = 1, .most = 1 << 24}),
+       count_into(&rl::ReplayOptions::capacity, {.least = 1, .most = 1 << 24}),
        {"dqn"}},
-      {"agent.start", io::TomlType::whole, acting_count(&Acting::start, {.least = 1}), {"dqn"}},
-      {"agent.updates", io::TomlType::whole, acting_count(&Acting::updates, kSize), {"dqn"}},
-      {"agent.target_every", io::TomlType::whole, acting_count(&Acting::target_every, {.least = 1}), {"dqn"}},
-      {"agent.epsilon",
-       io::TomlType::number,
-       acting_number(&Acting::epsilon, {.least = 0, .most = 1}),
+      {"agent.start", io::TomlType::whole, count_into(&rl::DqnOptions::start, {.least = 1}), {"dqn"}},
+      {"agent.updates", io::TomlType::whole, count_into(&rl::DqnOptions::updates, kSize), {"dqn"}},
+      {"agent.target_every",
+       io::TomlType::whole,
+       count_into(&rl::DqnOptions::target_every, {.least = 1}),
        {"dqn"}},
+      {"agent.epsilon", io::TomlType::number, number_into(&rl::DqnOptions::epsilon, kShare), {"dqn"}},
       {"agent.explore",
        io::TomlType::number,
-       acting_number(&Acting::explore, {.most = 1, .above = 0}),
+       number_into(&Acting::explore, {.most = 1, .above = 0}),
        {"dqn"}},
-      {"agent.double", io::TomlType::on_off, acting_switch(&Acting::double_q), {"dqn"}},
-      {"agent.dueling", io::TomlType::on_off, acting_switch(&Acting::dueling), {"dqn"}},
-      {"agent.prioritized", io::TomlType::on_off, acting_switch(&Acting::prioritized), {"dqn"}},
+      {"agent.double", io::TomlType::on_off, switch_into(&rl::DqnOptions::double_q), {"dqn"}},
+      {"agent.dueling", io::TomlType::on_off, switch_into(&Acting::dueling), {"dqn"}},
+      {"agent.prioritized", io::TomlType::on_off, switch_into(&rl::ReplayOptions::prioritized), {"dqn"}},
       {"optimizer.kind", io::TomlType::text,
        text_into(&Recipe::optimizer,
                  {"sgd", "adam", "adamw", "radam", "rmsprop", "adagrad", "lion", "adan", "muon"})},
       {"optimizer.lr", io::TomlType::number, number_into(&Recipe::lr, {.above = 0})},
       {"optimizer.weight_decay", io::TomlType::number, number_into(&Recipe::weight_decay, {.least = 0})},
-      {"optimizer.momentum", io::TomlType::number, number_into(&Recipe::momentum, {.least = 0, .most = 1})},
+      {"optimizer.momentum", io::TomlType::number, number_into(&Recipe::momentum, kShare)},
       {"optimizer.nesterov", io::TomlType::on_off, switch_into(&Recipe::nesterov)},
       {"optimizer.clip", io::TomlType::number, number_into(&Recipe::clip, {.least = 0})},
-      {"optimizer.ema", io::TomlType::number, number_into(&Recipe::ema, {.least = 0, .most = 1})},
+      {"optimizer.ema", io::TomlType::number, number_into(&Recipe::ema, kShare)},
       {"optimizer.accumulate", io::TomlType::whole, count_into(&Recipe::accumulate, kSize)},
       {"optimizer.warmup", io::TomlType::whole, count_into(&Recipe::warmup, kAny)},
       {"optimizer.schedule", io::TomlType::text, written_into(&Recipe::schedule)},

@@ -12,6 +12,8 @@
 
 #include "veldt/io/config_file.h"
 #include "veldt/io/text_values.h"
+#include "veldt/rl/dqn.h"
+#include "veldt/rl/ppo.h"
 
 namespace veldt::recipe {
 
@@ -36,18 +38,17 @@ struct RateGroup {
   std::string where;  // as Written's
 };
 
-// What [environment] and [agent] say. Without a value the agent's own default counts (rl/ppo.h, rl/dqn.h).
+// What [environment] and [agent] say.
 struct Acting {
   std::string environment;
   std::int64_t copies = 8;
   Written map;  // of GridWorld-v0
   double slip = 0;
   std::string agent;  // "ppo" or "dqn"
-  std::int64_t width = 64, depth = 2;
-  std::string activation = "tanh";
-  bool normalize = false, scale_rewards = false, dueling = false, prioritized = false, double_q = true;
-  std::optional<std::int64_t> rollout, batch, epochs, capacity, start, updates, target_every;
-  std::optional<double> gamma, lambda, clip, entropy, value, epsilon;
+  rl::PolicyOptions policy;
+  bool dueling = false;
+  rl::PpoOptions ppo;    // but for its seed, which is the recipe's
+  rl::DqnOptions dqn;    // but for its seed, steps, and explore
   double explore = 0.2;  // the share of the run over which a DQN's random actions become few
 };
 

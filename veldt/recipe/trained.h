@@ -15,6 +15,7 @@
 #include "veldt/nn/graph.h"
 #include "veldt/recipe/facts.h"
 #include "veldt/recipe/recipe.h"
+#include "veldt/recipe/trained_file.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/train/metric.h"
 
@@ -75,24 +76,15 @@ struct Trained {
   std::string write(const WritingOptions& how = {}) const;
 };
 
-// The file that a path names: itself; of the folder of a run its model.safetensors, or if the run has not
-// ended its best.safetensors. Throws IoError missing for a folder with neither.
-std::string model_file(const std::string& path);
 // From a model.safetensors or best.safetensors, or the folder of a run. Throws IoError missing, malformed for
 // a file that is no network of a recipe, and corrupt; DeviceError.
 Trained load(const std::string& path, Device device = {});
 
-// The "kind" in the metadata of such a file; "recipe", "facts" and "scores" there are JSON.
-inline constexpr const char* kTrainedKind = "veldt.recipe";
-// That of an agent, which recipe/agent.h reads and writes.
-inline constexpr const char* kAgentKind = "veldt.agent";
+// The metadata of such a file: those of every TrainedFile, and "facts" (JSON).
 std::map<std::string, std::string> metadata_of(const Recipe& recipe, const Facts& facts,
                                                const train::Scores& scores = {});
 // Throws IoError unwritable.
 void save(const std::string& path, const Recipe& recipe, const Facts& facts, const nn::Module& model,
           const train::Scores& scores);
-
-// The recipe's keys and values as JSON, except for the keys in `without`.
-std::string in_json(const Recipe& recipe, const std::vector<std::string>& without = {});
 
 }  // namespace veldt::recipe

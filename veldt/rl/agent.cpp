@@ -2,18 +2,26 @@
 #include "veldt/rl/agent.h"
 
 #include <cmath>
+#include <utility>
 
 #include "veldt/core/error.h"
 
 namespace veldt::rl {
 
-Agent::Agent(VectorEnvironment& world, optim::Optimizer& optimizer, std::uint64_t seed)
-    : world_(world), optimizer_(optimizer), rng_(seed, 0x616374) {}  // "act"
+Agent::Agent(VectorEnvironment& world, optim::Optimizer& optimizer, std::uint64_t seed,
+             train::Scores measures)
+    : world_(world),
+      optimizer_(optimizer),
+      rng_(seed, 0x616374),  // "act"
+      measures_(std::move(measures)) {}
 
 NamedTensors Agent::saved() {
   NamedTensors all = world_.saved();
   all.push_back(
       {"draws", Tensor::from<std::int64_t>({}, std::vector{static_cast<std::int64_t>(rng_.position())})});
+  std::vector<double> measures;
+  for (const auto& [name, value] : measures_) measures.push_back(value);
+  all.push_back({"measures", Tensor::from<double>({std::ssize(measures)}, measures)});
   return all;
 }
 
@@ -24,6 +32,8 @@ void Agent::load(const std::map<std::string, Tensor>& saved) {
                   str("it has drawn ", draws, " numbers"), "start a new run");
   world_.load(saved.at("state"));
   rng_.seek(static_cast<std::uint64_t>(draws));
+  const std::vector<double> measures = saved.at("measures").values<double>();
+  for (std::size_t i = 0; i < measures_.size(); ++i) measures_[i].second = measures[i];
 }
 
 void Agent::check_outputs(const std::vector<float>& outputs) const {

@@ -38,7 +38,7 @@ class Agent {
   // The episodes that ended in the last round.
   const std::vector<Episode>& episodes() const { return episodes_; }
   // What else is to know of the last round: "entropy", "epsilon" ..
-  virtual train::Scores measures() const = 0;
+  const train::Scores& measures() const { return measures_; }
 
   // All that the next rounds depend on besides policy and optimizer, so that a resumed run has the same bits.
   virtual NamedTensors saved();
@@ -46,9 +46,10 @@ class Agent {
   virtual void load(const std::map<std::string, Tensor>& saved);
 
  protected:
-  // Keeps references.
-  Agent(VectorEnvironment& world, optim::Optimizer& optimizer, std::uint64_t seed);
+  // Keeps references. `measures`: those of no round yet.
+  Agent(VectorEnvironment& world, optim::Optimizer& optimizer, std::uint64_t seed, train::Scores measures);
   Rng& rng() { return rng_; }
+  double& measure(std::size_t i) { return measures_[i].second; }
   // Steps all copies, and notes the episodes that ended.
   template <class T> void act(const std::vector<T>& actions) {
     world_.step(actions);
@@ -63,6 +64,7 @@ class Agent {
   optim::Optimizer& optimizer_;
   Rng rng_;
   std::vector<Episode> episodes_;
+  train::Scores measures_;
 };
 
 }  // namespace veldt::rl

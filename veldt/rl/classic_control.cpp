@@ -56,7 +56,6 @@ CartPole::CartPole()
                    .high = {2 * kMostPosition, kNone, 2 * kMostAngle, kNone},
                    .choices = 2,
                    .time_limit = 500,
-                   .solved_at = 475,
                    .frames_a_second = 50}) {}
 
 void CartPole::reset(std::vector<double>& state, Rng& rng) const {
@@ -88,7 +87,6 @@ Acrobot::Acrobot()
                    .high = {1, 1, 1, 1, kMostSpeed1, kMostSpeed2},
                    .choices = 3,
                    .time_limit = 500,
-                   .solved_at = -100,
                    .frames_a_second = 15}) {}
 
 // gymnasium starts from numbers of 32 bits.
@@ -129,8 +127,7 @@ MountainCar::MountainCar()
                    .low = {-1.2, -0.07},
                    .high = {0.6, 0.07},
                    .choices = 3,
-                   .time_limit = 200,
-                   .solved_at = -110}) {}
+                   .time_limit = 200}) {}
 
 void MountainCar::reset(std::vector<double>& state, Rng& rng) const { state = {uniform(rng, -0.6, -0.4), 0}; }
 

@@ -32,7 +32,7 @@ void check_dqn(const DqnOptions& o) {
 }  // namespace
 
 Dqn::Dqn(VectorEnvironment& world, QNetwork& network, optim::Optimizer& optimizer, DqnOptions options)
-    : Agent(world, optimizer, options.seed),
+    : Agent(world, optimizer, options.seed, {{"epsilon", 1}, {"q", 0}}),
       network_(network),
       options_((network.check_fits(world.spec()), check_dqn(options), options)),
       copies_(world.copies()),
@@ -60,6 +60,7 @@ double Dqn::epsilon() const {
 double Dqn::update() {
   begin_round();
   for (std::int64_t i = 0; i < options_.rollout; ++i) collect();
+  measure(0) = epsilon();
   return steps_ >= options_.start ? learn() : 0;
 }
 
@@ -100,20 +101,19 @@ void Dqn::update_target() {
 }
 
 double Dqn::learn() {
-  double loss = 0;
-  mean_q_ = 0;
+  double loss = 0, mean_q = 0;
   for (std::int64_t i = 0; i < options_.updates; ++i) {
     fill();
     if (!plan_) plan_.emplace([&] { return step_of_batch(); });
     plan_->replay();
     loss += plan_->output(0).item();
-    mean_q_ += plan_->output(2).item();
+    mean_q += plan_->output(2).item();
     if (options_.replay.prioritized) {
       fetch(plan_->output(1), errors_);
       replay_.learned(rows_, errors_);
     }
   }
-  mean_q_ /= static_cast<double>(options_.updates);
+  measure(1) = mean_q / static_cast<double>(options_.updates);
   return loss / static_cast<double>(options_.updates);
 }
 

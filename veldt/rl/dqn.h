@@ -39,7 +39,6 @@ class Dqn final : public Agent {
   Policy& policy() override { return network_; }
   double update() override;
   std::int64_t steps_per_update() const override { return options_.rollout * copies_; }
-  train::Scores measures() const override { return {{"epsilon", epsilon()}, {"q", mean_q_}}; }
   NamedTensors saved() override;
   void load(const std::map<std::string, Tensor>& saved) override;
 
@@ -58,7 +57,6 @@ class Dqn final : public Agent {
   NamedTensors from_, to_;  // the state of both networks
   Replay replay_;
   std::int64_t steps_ = 0;
-  double mean_q_ = 0;
   Recorded look_;
   Input<float> observations_, nexts_, rewards_, discounts_, weights_;
   Input<std::int64_t> choices_;

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +27,8 @@ struct EnvironmentSpec {
   std::vector<double> low = {}, high = {};
   std::int64_t choices = 0;
   std::vector<double> action_low = {}, action_high = {};
-  std::int64_t time_limit = 0;           // steps after which an episode is cut off; 0: none
-  std::optional<double> solved_at = {};  // the mean return that counts as a solution
-  double frames_a_second = 30;           // of a picture that moves as fast as the world does
+  std::int64_t time_limit = 0;  // steps after which an episode is cut off; 0: none
+  double frames_a_second = 30;  // of a picture that moves as fast as the world does
 
   std::int64_t observation_size() const { return static_cast<std::int64_t>(low.size()); }
   bool is_discrete() const { return choices > 0; }

@@ -13,16 +13,14 @@
 #include "veldt/io/json.h"
 #include "veldt/ops/create.h"
 #include "veldt/rl/recorded.h"
-#include "veldt/train/best_weights.h"
+#include "veldt/train/fit_files.h"
 #include "veldt/train/fit_state.h"
-#include "veldt/train/metrics_file.h"
 #include "veldt/train/warn.h"
 
 namespace veldt::rl {
 namespace {
 
-constexpr std::int64_t kMostSteps = 10'000;  // of an episode without a time limit
-constexpr std::int64_t kRecent = 100;        // episodes whose mean is the return of training
+constexpr std::int64_t kRecent = 100;  // episodes whose mean is the return of training
 
 // The returns of the last episodes of training.
 class RecentReturns {
@@ -60,6 +58,30 @@ class RecentReturns {
   std::int64_t episodes_ = 0;
 };
 
+// A line of metrics.csv.
+void add_line(train::FitFiles& files, const Evaluation& e) {
+  std::vector<std::string> columns{"step",
+                                   "episodes",
+                                   "train_return",
+                                   "validation_return",
+                                   "validation_deviation",
+                                   "validation_length",
+                                   "loss",
+                                   "learning_rate",
+                                   "seconds"};
+  std::vector<double> values{static_cast<double>(e.step),
+                             static_cast<double>(e.episodes),
+                             e.train_return,
+                             e.returns.mean,
+                             e.returns.deviation,
+                             e.returns.length,
+                             e.loss,
+                             e.learning_rate,
+                             e.seconds};
+  for (const auto& [name, value] : e.measures) columns.push_back(name), values.push_back(value);
+  files.add(columns, values);
+}
+
 class AgentTask final : public train::Task {
  public:
   AgentTask(Agent& agent, const FitOptions& options, const train::Events& events,
@@ -69,15 +91,14 @@ class AgentTask final : public train::Task {
         events_(events),
         on_evaluation_(on_evaluation),
         every_((options.evaluate_every + agent.steps_per_update() - 1) / agent.steps_per_update()),
-        best_options_(options_of_best(options)),
-        best_weights_(agent.policy(), averages_, best_options_, events, "return", true) {
-    if (!options.out.empty()) file_.emplace((std::filesystem::path(options.out) / "metrics.csv").string());
-  }
+        files_(
+            agent.policy(), averages_,
+            {.out = options.out, .metadata = options.metadata, .score = "return", .larger_is_better = true},
+            events) {}
 
   void begin(std::int64_t round) {
     round_ = round;
-    if (file_) file_->begin(steps());
-    best_weights_.begin(steps());
+    files_.begin(steps());
     since_ = Clock::now();
   }
   std::int64_t steps() const { return round_ * agent_.steps_per_update(); }
@@ -97,6 +118,7 @@ class AgentTask final : public train::Task {
     if (round_ % every_ == 0) evaluate();
   }
 
+  void saving() override { files_.write(); }
   bool reached(std::int64_t) override { return was_reached(); }
   bool was_reached() const override {
     return (options_.patience > 0 && state_.without_better >= options_.patience) ||
@@ -124,7 +146,8 @@ class AgentTask final : public train::Task {
   void finish(FitResult& result) {
     if (result.run.stop != train::Stop::asked) {  // the run may be resumed in the middle
       evaluate();
-      best_weights_.restore(steps(), state_);
+      files_.write();
+      files_.restore(steps(), state_);
     }
     if (state_.best) {
       result.best_step = state_.best->step;
@@ -137,12 +160,6 @@ class AgentTask final : public train::Task {
  private:
   using Clock = std::chrono::steady_clock;
 
-  static train::FitOptions options_of_best(const FitOptions& options) {
-    train::FitOptions o;
-    o.out = options.out;
-    o.metadata = options.metadata;
-    return o;
-  }
   double passed() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
 
   // Each with the same starts.
@@ -155,39 +172,30 @@ class AgentTask final : public train::Task {
     e.loss = std::exchange(state_.train_loss, 0) / static_cast<double>(std::exchange(state_.steps, 0));
     e.learning_rate = optimizer().lr();
     e.measures = agent_.measures();
-    e.returns = returns_of(play(agent_.policy(), agent_.world().shared(),
-                                {.episodes = options_.evaluation_episodes, .seed = options_.seed}));
-    e.best = best_weights_.judge(e.step, e.returns.mean, state_, true);
+    e.returns = returns_of(played());
+    e.best = files_.judge(e.step, e.returns.mean, state_);
     state_.seconds += passed();
     e.seconds = state_.seconds;
     since_ = Clock::now();
-    if (file_) train::written_or_warned(events_, [&] { write(e); });
+    add_line(files_, e);
     evaluations_.push_back(e);
     if (on_evaluation_) on_evaluation_(e);
   }
 
-  void write(const Evaluation& e) {
-    std::vector<std::string> columns{"step",
-                                     "episodes",
-                                     "train_return",
-                                     "validation_return",
-                                     "validation_deviation",
-                                     "validation_length",
-                                     "loss",
-                                     "learning_rate",
-                                     "seconds"};
-    std::vector<double> values{static_cast<double>(e.step),
-                               static_cast<double>(e.episodes),
-                               e.train_return,
-                               e.returns.mean,
-                               e.returns.deviation,
-                               e.returns.length,
-                               e.loss,
-                               e.learning_rate,
-                               e.seconds};
-    for (const auto& [name, value] : e.measures) columns.push_back(name), values.push_back(value);
-    file_->add(columns, values);
-    file_->write();
+  std::vector<Episode> played() {
+    std::vector<Episode> episodes = play(agent_.policy(), agent_.world().shared(),
+                                         {.episodes = options_.evaluation_episodes,
+                                          .seed = options_.seed,
+                                          .most_steps = options_.evaluation_steps});
+    const EnvironmentSpec& spec = agent_.world().spec();
+    const bool is_cut = (spec.time_limit == 0 || spec.time_limit > options_.evaluation_steps) &&
+                        std::any_of(episodes.begin(), episodes.end(),
+                                    [&](const Episode& e) { return e.length == options_.evaluation_steps; });
+    if (is_cut && !std::exchange(told_of_cut_, true))
+      train::warn(events_, str("episodes of evaluations are cut off after ", options_.evaluation_steps,
+                               " steps (FitOptions::evaluation_steps): the time limit of ", spec.name, " is ",
+                               spec.time_limit == 0 ? "none" : str(spec.time_limit)));
+    return episodes;
   }
 
   Agent& agent_;
@@ -195,15 +203,14 @@ class AgentTask final : public train::Task {
   const train::Events& events_;
   const std::function<void(const Evaluation&)>& on_evaluation_;
   std::int64_t every_;
-  train::FitOptions best_options_;
   train::Averages averages_;  // none
-  train::BestWeights best_weights_;
+  train::FitFiles files_;
   std::int64_t round_ = 0;
   RecentReturns recent_;
   train::FitState state_;
   Clock::time_point since_ = Clock::now();
   std::vector<Evaluation> evaluations_;
-  std::optional<train::MetricsFile> file_;
+  bool told_of_cut_ = false;
 };
 
 // In steps of the environment.
@@ -226,6 +233,9 @@ std::string config_with(const FitOptions& options, const Agent& agent) {
 
 std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environment,
                           const PlayOptions& options) {
+  if (options.most_steps < 1)
+    throw ConfigError("there is nothing to play", str("episodes end after ", options.most_steps, " steps"),
+                      "give 1 or more");
   VectorEnvironment world(environment, options.episodes, options.seed);
   policy.check_fits(world.spec());
   const std::int64_t copies = options.episodes, width = world.spec().action_size();
@@ -257,7 +267,7 @@ std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environmen
     for (const Episode& episode : world.episodes())
       if (char& over = is_over[static_cast<std::size_t>(episode.copy)]; over == 0)
         over = 1, ended.push_back(episode);
-    for (std::int64_t i = 0; world.spec().time_limit == 0 && step == kMostSteps && i < copies; ++i)
+    for (std::int64_t i = 0; step == options.most_steps && i < copies; ++i)
       if (is_over[static_cast<std::size_t>(i)] == 0) ended.push_back({i, step, world.total(i)});
   }
   std::sort(ended.begin(), ended.end(), [](const Episode& a, const Episode& b) { return a.copy < b.copy; });
@@ -279,11 +289,11 @@ FitResult fit(Agent& agent, const FitOptions& options, const train::Events& even
     throw ConfigError("a fit of an agent cannot end so",
                       str("its seconds are ", options.seconds, ", its goal is ", options.goal.value_or(0)),
                       "give finite numbers");
-  if (options.evaluate_every < 1 || options.evaluation_episodes < 1)
-    throw ConfigError(
-        "a fit of an agent has to be evaluated",
-        str("every ", options.evaluate_every, " steps by ", options.evaluation_episodes, " episodes"),
-        "give 1 or more of both");
+  if (options.evaluate_every < 1 || options.evaluation_episodes < 1 || options.evaluation_steps < 1)
+    throw ConfigError("a fit of an agent has to be evaluated",
+                      str("every ", options.evaluate_every, " steps by ", options.evaluation_episodes,
+                          " episodes of ", options.evaluation_steps, " steps"),
+                      "give 1 or more of each");
   if (options.schedule && options.seconds > 0 && options.steps <= 0)
     throw ConfigError("a run that is only limited by time has no schedule",
                       "a schedule depends on the number of steps, which is not known",

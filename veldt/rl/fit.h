@@ -18,17 +18,20 @@
 
 namespace veldt::rl {
 
+// Of an episode that is played or evaluated: one without a time limit, or with a larger one, may never end.
+inline constexpr std::int64_t kMostSteps = 10'000;
+
 struct PlayOptions {
   std::int64_t episodes = 100;
   std::uint64_t seed = 1;
+  std::int64_t most_steps = kMostSteps;  // after which an episode is cut off, whatever its time limit
   // Called for each episode with its first state, those after each step, and the last.
   std::function<void(std::int64_t episode, const std::vector<double>& state)> on_state = {};
   std::function<bool()> should_stop = {};
 };
 
-// One episode each of copies side by side, by the policy's best action each time. Ones of an environment
-// without a time limit are cut off after 10,000 steps. Throws what VectorEnvironment throws; of a play that
-// was stopped there are fewer episodes.
+// One episode each of copies side by side, by the policy's best action each time. Throws what
+// VectorEnvironment throws; of a play that was stopped there are fewer episodes.
 std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environment,
                           const PlayOptions& options);
 
@@ -48,6 +51,7 @@ struct FitOptions {
   std::optional<optim::Schedule> schedule = {};
   std::int64_t evaluate_every = 10'000;  // steps, rounded up to whole rounds
   std::int64_t evaluation_episodes = 20;
+  std::int64_t evaluation_steps = kMostSteps;  // of each of them; that one was cut off is a warning
   // Evaluations without a better mean return after which the run ends; 0: never.
   std::int64_t patience = 0;
   // The run ends when an evaluation's mean return is as high.

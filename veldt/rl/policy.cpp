@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -51,22 +52,25 @@ Tensor Moments::forward(const Tensor& x) const {
 }
 
 void Moments::add(std::span<const float> rows) {
-  std::vector<double> mean = mean_.values<double>(), variance = variance_.values<double>();
-  const auto n = static_cast<double>(rows.size() / mean.size());
-  const double before = count_.item(), all = before + n;
+  // On the host, where they are unless the network is on another device.
+  const bool is_elsewhere = mean_.device().kind != DeviceKind::cpu;
+  const Tensor means = veldt::to(mean_, Device{}), variances = veldt::to(variance_, Device{}),
+               counts = veldt::to(count_, Device{});
+  double *mean = means.data<double>(), *variance = variances.data<double>(), &count = *counts.data<double>();
+  const auto size = static_cast<std::size_t>(means.numel());
+  const auto n = static_cast<double>(rows.size() / size);
   if (n == 0) return;
-  for (std::size_t k = 0; k < mean.size(); ++k) {
+  const double before = std::exchange(count, count + n);
+  for (std::size_t k = 0; k < size; ++k) {
     double sum = 0, squares = 0;
-    for (std::size_t i = k; i < rows.size(); i += mean.size()) sum += rows[i];
+    for (std::size_t i = k; i < rows.size(); i += size) sum += rows[i];
     const double own = sum / n;
-    for (std::size_t i = k; i < rows.size(); i += mean.size()) squares += (rows[i] - own) * (rows[i] - own);
+    for (std::size_t i = k; i < rows.size(); i += size) squares += (rows[i] - own) * (rows[i] - own);
     const double apart = own - mean[k];
-    variance[k] = (variance[k] * before + squares + apart * apart * before * n / all) / all;
-    mean[k] += apart * n / all;
+    variance[k] = (variance[k] * before + squares + apart * apart * before * n / count) / count;
+    mean[k] += apart * n / count;
   }
-  mean_.assign(Tensor::from<double>(mean_.shape(), mean));
-  variance_.assign(Tensor::from<double>(variance_.shape(), variance));
-  count_.assign(full({}, all, DType::f64));
+  if (is_elsewhere) mean_.assign(means), variance_.assign(variances), count_.assign(counts);
 }
 
 Policy::Policy(const EnvironmentSpec& spec, const PolicyOptions& options)

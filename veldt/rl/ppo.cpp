@@ -17,6 +17,7 @@
 namespace veldt::rl {
 namespace {
 
+constexpr std::int64_t kLargestRollout = 1 << 24;  // of all copies together
 const double kHalfLogTwoPi = 0.5 * std::log(2 * 3.14159265358979323846);
 
 // One of the choices by the probabilities that logits mean, and the logarithm of its probability.
@@ -44,6 +45,9 @@ void check(const PpoOptions& o, std::int64_t copies) {
   if (o.rollout < 1 || o.batch < 2 || o.epochs < 1)
     refuse(str("rollout ", o.rollout, ", batch ", o.batch, ", epochs ", o.epochs),
            "there are steps, two of them or more in a batch, and an epoch");
+  if (o.rollout > kLargestRollout / copies)
+    refuse(str("a rollout of ", o.rollout, " steps in ", copies, " copies"),
+           str("it is kept whole, and has at most ", kLargestRollout, " steps"));
   if (o.rollout * copies % o.batch != 0)
     refuse(str("a batch of ", o.batch), str("it does not divide the ", o.rollout * copies,
                                             " steps of a rollout (", o.rollout, " in ", copies, " copies)"));
@@ -59,7 +63,7 @@ Shape rows_of(std::int64_t rows, std::int64_t columns) { return {rows, columns};
 }  // namespace
 
 Ppo::Ppo(VectorEnvironment& world, ActorCritic& network, optim::Optimizer& optimizer, PpoOptions options)
-    : Agent(world, optimizer, options.seed),
+    : Agent(world, optimizer, options.seed, {{"entropy", 0}, {"divergence", 0}}),
       network_(network),
       options_((network.check_fits(world.spec()), check(options, world.copies()), options)),
       copies_(world.copies()),
@@ -99,6 +103,7 @@ double Ppo::update() {
 
 void Ppo::collect() {
   const auto width = world().spec().observation_size() * world().copies();
+  if (!world().spec().is_discrete()) fetch(network_.log_deviation(), log_deviation_);
   for (std::int64_t step = 0; step < options_.rollout; ++step) {
     const std::span<const float> now = world().observations();
     std::copy(now.begin(), now.end(), seen_.observations.begin() + step * width);
@@ -117,8 +122,6 @@ void Ppo::collect() {
 void Ppo::choose(std::int64_t step) {
   const std::int64_t copies = world().copies(), width = world().spec().action_size();
   const bool is_discrete = world().spec().is_discrete();
-  std::vector<float> log_deviation;
-  if (!is_discrete) fetch(network_.log_deviation(), log_deviation);
   for (std::int64_t i = 0; i < copies; ++i) {
     const auto at = static_cast<std::size_t>(step * copies + i);
     const std::span<const float> row(outputs_.data() + i * width, static_cast<std::size_t>(width));
@@ -131,10 +134,10 @@ void Ppo::choose(std::int64_t step) {
     double chance = 0;
     for (std::size_t k = 0; k < row.size(); ++k) {
       const double z = normal(rng());
-      const auto action = static_cast<float>(row[k] + std::exp(static_cast<double>(log_deviation[k])) * z);
+      const auto action = static_cast<float>(row[k] + std::exp(static_cast<double>(log_deviation_[k])) * z);
       now_[static_cast<std::size_t>(i * width) + k] = action;
       seen_.actions[at * row.size() + k] = action;
-      chance -= z * z / 2 + log_deviation[k] + kHalfLogTwoPi;
+      chance -= z * z / 2 + log_deviation_[k] + kHalfLogTwoPi;
     }
     seen_.chances[at] = static_cast<float>(chance);
   }
@@ -147,35 +150,35 @@ void Ppo::choose(std::int64_t step) {
 // Notes rewards and ends. What an episode that was cut off would still have got is part of its last reward.
 void Ppo::reward(std::int64_t step) {
   const std::int64_t copies = world().copies();
-  std::vector<float> rewards(world().rewards().begin(), world().rewards().end());
-  if (options_.scale_rewards) scale(rewards);
+  rewards_.assign(world().rewards().begin(), world().rewards().end());
+  if (options_.scale_rewards) scale();
   const auto cut = [&](std::size_t i) { return world().truncated()[i] != 0 && world().terminated()[i] == 0; };
   bool any_cut = false;
-  for (std::size_t i = 0; i < rewards.size(); ++i) any_cut |= cut(i);
+  for (std::size_t i = 0; i < rewards_.size(); ++i) any_cut |= cut(i);
   if (any_cut) {
     look_(world().final_observations());
     fetch(look_.output(1), last_values_);
   }
-  for (std::size_t i = 0; i < rewards.size(); ++i) {
+  for (std::size_t i = 0; i < rewards_.size(); ++i) {
     const std::size_t at = static_cast<std::size_t>(step * copies) + i;
     seen_.ends[at] = world().ended(static_cast<std::int64_t>(i));
-    seen_.rewards[at] = rewards[i] + (cut(i) ? static_cast<float>(options_.gamma) * last_values_[i] : 0.0f);
+    seen_.rewards[at] = rewards_[i] + (cut(i) ? static_cast<float>(options_.gamma) * last_values_[i] : 0.0f);
   }
 }
 
 // By the deviation of the discounted sum of rewards so far, over all copies and steps (Welford 1962).
-void Ppo::scale(std::vector<float>& rewards) {
-  const std::size_t copies = rewards.size();
+void Ppo::scale() {
+  const std::size_t copies = rewards_.size();
   double &count = running_[copies], &mean = running_[copies + 1], &squares = running_[copies + 2];
   for (std::size_t i = 0; i < copies; ++i) {
-    running_[i] = options_.gamma * running_[i] + static_cast<double>(rewards[i]);
+    running_[i] = options_.gamma * running_[i] + static_cast<double>(rewards_[i]);
     const double apart = running_[i] - mean;
     mean += apart / ++count;
     squares += apart * (running_[i] - mean);
     if (world().ended(static_cast<std::int64_t>(i))) running_[i] = 0;
   }
   const double deviation = count > 1 ? std::sqrt(squares / count + 1e-8) : 1;
-  for (float& reward : rewards)
+  for (float& reward : rewards_)
     reward = static_cast<float>(std::clamp(static_cast<double>(reward) / deviation, -10.0, 10.0));
 }
 
@@ -200,8 +203,7 @@ double Ppo::learn() {
   const std::int64_t n = steps_per_update(), batches = n / options_.batch;
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  double loss = 0;
-  entropy_ = divergence_ = 0;
+  double loss = 0, entropy = 0, divergence = 0;
   for (std::int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[rng().next_below(i + 1)]);
     for (std::int64_t b = 0; b < batches; ++b) {
@@ -209,12 +211,12 @@ double Ppo::learn() {
       if (!plan_) plan_.emplace([&] { return step_of_batch(); });
       plan_->replay();
       loss += plan_->output(0).item();
-      entropy_ += plan_->output(1).item();
-      divergence_ += plan_->output(2).item();
+      entropy += plan_->output(1).item();
+      divergence += plan_->output(2).item();
     }
   }
   const auto steps = static_cast<double>(options_.epochs * batches);
-  entropy_ /= steps, divergence_ /= steps;
+  measure(0) = entropy / steps, measure(1) = divergence / steps;
   return loss / steps;
 }
 
@@ -270,8 +272,6 @@ TensorList Ppo::step_of_batch() {
   optimizer().step();
   return {loss, entropy, mean(ratio - 1 - log_ratio)};
 }
-
-train::Scores Ppo::measures() const { return {{"entropy", entropy_}, {"divergence", divergence_}}; }
 
 NamedTensors Ppo::saved() {
   NamedTensors all = Agent::saved();

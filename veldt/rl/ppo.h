@@ -36,7 +36,6 @@ class Ppo final : public Agent {
   Policy& policy() override { return network_; }
   double update() override;
   std::int64_t steps_per_update() const override { return options_.rollout * copies_; }
-  train::Scores measures() const override;
   NamedTensors saved() override;
   void load(const std::map<std::string, Tensor>& saved) override;
 
@@ -52,7 +51,7 @@ class Ppo final : public Agent {
   void collect();
   void choose(std::int64_t step);
   void reward(std::int64_t step);
-  void scale(std::vector<float>& rewards);
+  void scale();
   void judge();
   double learn();
   void fill(const std::int64_t* rows);
@@ -66,10 +65,9 @@ class Ppo final : public Agent {
   Input<float> observations_, actions_, chances_, advantages_, returns_;
   Input<std::int64_t> choices_;
   std::optional<Plan> plan_;
-  std::vector<float> outputs_, values_, last_values_, now_;
+  std::vector<float> outputs_, values_, last_values_, now_, rewards_, log_deviation_;
   std::vector<std::int64_t> chosen_;
   std::vector<double> running_;  // discounted returns of all copies; their count, mean and squares
-  double entropy_ = 0, divergence_ = 0;
 };
 
 }  // namespace veldt::rl

@@ -24,7 +24,6 @@ class SumTree {
   double total() const { return nodes_[1]; }
   // The number in whose part of 0 .. total() this lies.
   std::int64_t find(double sum) const;
-  const std::vector<double>& nodes() const { return nodes_; }
 
  private:
   std::int64_t leaves_;

@@ -10,10 +10,22 @@
 namespace veldt::rl {
 namespace {
 
+// Networks learn in 32 bits, where the square of a sum of rewards has to fit too.
+constexpr double kMostNumber = 1e15;
 constexpr std::int64_t kOwn = 3;  // steps, return and draws, behind the state
 
 Error strange(const EnvironmentSpec& spec, const std::string& what, const std::string& why) {
   return Error(str("the environment ", spec.name, ' ', what), why, "correct the environment");
+}
+
+// Of a number that is not finite, or too large to learn from.
+[[noreturn]] void refuse_number(const EnvironmentSpec& spec, double x, const std::string& what,
+                                const std::string& where) {
+  if (std::isfinite(x))
+    throw Error(str("the environment ", spec.name, " gave ", what, " of ", x),
+                str(where, "; a network learns in 32 bits, from numbers up to ", kMostNumber),
+                "scale it in the environment");
+  throw strange(spec, str("gave ", what, std::isnan(x) ? " of nan" : " of infinity"), where);
 }
 
 }  // namespace
@@ -60,8 +72,8 @@ void VectorEnvironment::look(std::int64_t i, std::vector<float>& into) {
                   str("after step ", copy.steps, " of an episode it has ", seen_.size(),
                       " numbers, and the spec has bounds for ", width));
   for (std::size_t k = 0; k < width; ++k)
-    if (!std::isfinite(seen_[k]))
-      throw strange(spec(), str("gave an observation with ", std::isnan(seen_[k]) ? "nan" : "an infinity"),
+    if (!(std::abs(seen_[k]) <= kMostNumber))
+      refuse_number(spec(), seen_[k], "an observation",
                     str("number ", k + 1, " of ", width, ", after step ", copy.steps, " of an episode"));
   std::copy(seen_.begin(), seen_.end(), into.begin() + i * spec().observation_size());
 }
@@ -107,9 +119,8 @@ void VectorEnvironment::step_copy(std::int64_t i, const Action& action) {
     throw strange(
         spec(), "has a state of another length",
         str("step ", copy.steps, " of an episode left ", copy.state.size(), " numbers of ", state_size_));
-  if (!std::isfinite(result.reward))
-    throw strange(spec(), str("gave a reward of ", std::isnan(result.reward) ? "nan" : "infinity"),
-                  str("in step ", copy.steps, " of an episode"));
+  if (!(std::abs(result.reward) <= kMostNumber))
+    refuse_number(spec(), result.reward, "a reward", str("in step ", copy.steps, " of an episode"));
   copy.total += result.reward;
   rewards_[at] = static_cast<float>(result.reward);
   terminated_[at] = result.terminated;

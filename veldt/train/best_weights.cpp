@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -14,17 +13,11 @@
 
 namespace veldt::train {
 
-BestWeights::BestWeights(nn::Module& model, Averages& average, const FitOptions& options,
-                         const Events& events, std::string score, bool larger_is_better)
-    : model_(model),
-      average_(average),
-      options_(options),
-      events_(events),
-      score_(std::move(score)),
-      larger_is_better_(larger_is_better) {
-  if (options.keep_top > 0 && !options.out.empty())
-    top_.emplace((std::filesystem::path(options.out) / "top").string(), score_, options.keep_top,
-                 larger_is_better);
+BestWeights::BestWeights(nn::Module& model, Averages& average, BestOptions options, const Events& events)
+    : model_(model), average_(average), options_(std::move(options)), events_(events) {
+  if (options_.keep_top > 0 && !options_.out.empty())
+    top_.emplace((std::filesystem::path(options_.out) / "top").string(), options_.score, options_.keep_top,
+                 options_.larger_is_better);
 }
 
 void BestWeights::begin(std::int64_t step) {
@@ -34,7 +27,7 @@ void BestWeights::begin(std::int64_t step) {
 bool BestWeights::judge(std::int64_t step, double score, FitState& state, bool now) {
   const bool is_best =
       !std::isnan(score) &&
-      (!state.best || (larger_is_better_ ? score > state.best->score : score < state.best->score));
+      (!state.best || (options_.larger_is_better ? score > state.best->score : score < state.best->score));
   std::optional<Averages::Swapped> averaged;
   if (average_.any()) averaged.emplace(average_);
   if (top_) written_or_warned(events_, [&] { top_->add(step, score, model_.state_dict()); });
@@ -55,7 +48,7 @@ bool BestWeights::write(const FitState::Best& best, const NamedTensors& weights)
   return !options_.out.empty() && written_or_warned(events_, [&] {
     std::map<std::string, std::string> metadata = options_.metadata;
     metadata["step"] = std::to_string(best.step);
-    metadata[score_] = str(best.score);
+    metadata[options_.score] = str(best.score);
     io::write_safetensors(path(), weights, metadata);
   });
 }

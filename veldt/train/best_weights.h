@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,16 +13,23 @@
 #include "veldt/train/events.h"
 #include "veldt/train/fit_state.h"
 #include "veldt/train/top_weights.h"
-#include "veldt/train/trainer.h"
 
 namespace veldt::train {
 
+// What is kept, and where; as FitOptions says.
+struct BestOptions {
+  std::string out = {};  // the folder; empty: weights are kept in memory
+  bool restore_best = true;
+  std::int64_t keep_top = 0;
+  std::map<std::string, std::string> metadata = {};
+  std::string score = {};  // the name of the watched score
+  bool larger_is_better = false;
+};
+
 class BestWeights {
  public:
-  // Keeps references. `average`: of the weights, kept instead of them if there is any. `score`: the name of
-  // the watched score.
-  BestWeights(nn::Module& model, Averages& average, const FitOptions& options, const Events& events,
-              std::string score, bool larger_is_better);
+  // Keeps references. `average`: of the weights, kept instead of them if there is any.
+  BestWeights(nn::Module& model, Averages& average, BestOptions options, const Events& events);
 
   // Call before the first step of a new or resumed run.
   void begin(std::int64_t step);
@@ -48,10 +56,8 @@ class BestWeights {
 
   nn::Module& model_;
   Averages& average_;
-  const FitOptions& options_;
+  BestOptions options_;
   const Events& events_;
-  std::string score_;
-  bool larger_is_better_;
   std::optional<Kept> kept_;
   std::optional<TopWeights> top_;
 };

@@ -2,7 +2,6 @@
 #include "veldt/train/fit_files.h"
 
 #include <filesystem>
-#include <vector>
 
 #include "veldt/train/warn.h"
 
@@ -11,28 +10,10 @@ namespace {
 
 constexpr double kWrittenEvery = 1;  // seconds
 
-// A line of metrics.csv.
-void add_measures(MetricsFile& file, const Evaluation& e) {
-  std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
-  std::vector<double> values{
-      static_cast<double>(e.step), e.epoch, e.train_loss, e.learning_rate, e.seconds, e.waiting};
-  const auto add = [&](const std::string& prefix, const Scores& scores) {
-    for (const auto& [name, value] : scores) {
-      columns.push_back(prefix + name);
-      values.push_back(value);
-    }
-  };
-  add("validation_", e.scores);
-  add("train_loss_", e.train_losses);
-  add("learning_rate_", e.learning_rates);
-  file.add(columns, values);
-}
-
 }  // namespace
 
-FitFiles::FitFiles(nn::Module& model, Averages& average, const FitOptions& options, const Events& events,
-                   const std::string& score, bool larger_is_better)
-    : events_(events), best_weights_(model, average, options, events, score, larger_is_better) {
+FitFiles::FitFiles(nn::Module& model, Averages& average, const BestOptions& options, const Events& events)
+    : events_(events), best_weights_(model, average, options, events) {
   if (!options.out.empty()) metrics_.emplace((std::filesystem::path(options.out) / "metrics.csv").string());
 }
 
@@ -49,8 +30,8 @@ bool FitFiles::judge(std::int64_t step, double score, FitState& state) {
   return best_weights_.judge(step, score, state, is_time());
 }
 
-void FitFiles::add(const Evaluation& evaluation) {
-  if (metrics_) add_measures(*metrics_, evaluation);
+void FitFiles::add(const std::vector<std::string>& columns, const std::vector<double>& values) {
+  if (metrics_) metrics_->add(columns, values);
   if (is_time()) write();
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "veldt/train/best_weights.h"
 #include "veldt/train/metrics_file.h"
@@ -16,16 +17,15 @@ namespace veldt::train {
 
 class FitFiles {
  public:
-  // As BestWeights. Without FitOptions::out nothing is written.
-  FitFiles(nn::Module& model, Averages& average, const FitOptions& options, const Events& events,
-           const std::string& score, bool larger_is_better);
+  // As BestWeights. Without a folder nothing is written.
+  FitFiles(nn::Module& model, Averages& average, const BestOptions& options, const Events& events);
 
   // Call before the first step of a new or resumed run.
   void begin(std::int64_t step);
   // As BestWeights::judge().
   bool judge(std::int64_t step, double score, FitState& state);
-  // Call after each evaluation, and after it was judged.
-  void add(const Evaluation& evaluation);
+  // Call after each evaluation, and after it was judged: a line of metrics.csv, as MetricsFile::add().
+  void add(const std::vector<std::string>& columns, const std::vector<double>& values);
   // Writes what has not been written. A file that cannot be is a warning.
   void write();
   // As BestWeights::restore().

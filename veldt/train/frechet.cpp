@@ -40,7 +40,7 @@ double frechet_distance(const Tensor& a, const Tensor& b) {
   const NoGrad measuring;
   const RowMoments of_a = row_moments(to(a, Device{})), of_b = row_moments(to(b, Device{}));
   // sqrt(A B) has the trace of sqrt(sqrt(A) B sqrt(A)), which is symmetric.
-  const Eigen parts = eigh(of_a.covariance);
+  const EighResult parts = eigh(of_a.covariance);
   const Tensor root = matmul(parts.vectors * roots(parts.values), transpose(parts.vectors, 0, 1));
   const Tensor both = matmul(matmul(root, of_b.covariance), root);
   const double together = sum(roots(eigh((both + transpose(both, 0, 1)) / 2).values)).item();

@@ -143,6 +143,23 @@ std::optional<Evaluation> best_of(const std::vector<Evaluation>& evaluations, co
   return Evaluation{.step = state.best->step, .scores = {{watched, state.best->score}}, .best = true};
 }
 
+// A line of metrics.csv.
+void add_measures(FitFiles& files, const Evaluation& e) {
+  std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
+  std::vector<double> values{
+      static_cast<double>(e.step), e.epoch, e.train_loss, e.learning_rate, e.seconds, e.waiting};
+  const auto add = [&](const std::string& prefix, const Scores& scores) {
+    for (const auto& [name, value] : scores) {
+      columns.push_back(prefix + name);
+      values.push_back(value);
+    }
+  };
+  add("validation_", e.scores);
+  add("train_loss_", e.train_losses);
+  add("learning_rate_", e.learning_rates);
+  files.add(columns, values);
+}
+
 }  // namespace
 
 class Trainer::FitTask final : public Task {
@@ -160,8 +177,10 @@ class Trainer::FitTask final : public Task {
         schedules_(schedules_of(trainer.players_, options)),
         slots_(trainer.device(), options.record),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
-        files_(trainer.model_, trainer.players_.averages(), options, events, watched_,
-               trainer.larger_is_better(watched_)),
+        files_(trainer.model_, trainer.players_.averages(),
+               {options.out, options.restore_best, options.keep_top, options.metadata, watched_,
+                trainer.larger_is_better(watched_)},
+               events),
         stretch_(source) {
     check_fit(options, source, validation);
   }
@@ -235,7 +254,7 @@ class Trainer::FitTask final : public Task {
     state_.seconds += stretch_.seconds();
     e.seconds = state_.seconds;
     stretch_.begin();
-    files_.add(e);
+    add_measures(files_, e);
     evaluations_.push_back(e);
     if (on_evaluation_) on_evaluation_(e);
   }
