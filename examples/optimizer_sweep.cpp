@@ -5,12 +5,11 @@
 // cores. Prints what is best of each optimizer, momentum and decay, and writes optimizer_sweep.csv, which has
 // all, and optimizer_sweep.svg.
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "veldt/veldt.h"
@@ -96,17 +95,28 @@ double best_of(const recipe::SweepTable& table, const std::string& optimizer, co
 }
 
 int main(int argc, char** argv) try {
-  const std::string folder = argc > 1 ? argv[1] : "mnist", steps = argc > 2 ? argv[2] : "400";
+  const std::string folder = argc > 1 ? argv[1] : "mnist";
+  const std::int64_t steps =
+      argc > 2 ? io::count_from({"STEPS", "", false}, argv[2], {.least = 1, .most = 1'000'000}) : 400;
+  const std::int64_t seeds =
+      argc > 3 ? io::count_from({"SEEDS", "", false}, argv[3], {.least = 1, .most = 1000}) : 2;
+  // What is written at the end is not to fail there.
+  for (const char* file : {"optimizer_sweep.csv", "optimizer_sweep.svg"}) io::check_writable(file);
   recipe::Sweep sweep(
-      recipe::parse(kRecipe, {"train.steps=" + steps}),
+      recipe::parse(kRecipe, {"train.steps=" + std::to_string(steps)}),
       {.over = {"optimizer=signum,lion,sgd,adamw", "momentum=0,0.9", "optimizer.weight_decay=0,0.1",
                 "optimizer.lr=1e-3,3e-3,1e-2,3e-2,1e-1,3e-1,1"},
-       .seeds = argc > 3 ? std::atoll(argv[3]) : 2});
+       .seeds = seeds});
   // A seed also says which digits are held back. All trials of one come before those of the next.
-  recipe::Data digits;
-  std::int64_t seed = 0;
+  // Those of the first are loaded here, where a wrong FOLDER ends the program: within run() an error is what
+  // came of a trial, and the next one begins.
+  std::int64_t seed = sweep.recipe().seed;
+  recipe::Data digits = recipe::load_data(sweep.recipe(), folder);
   recipe::run(sweep, [&](const recipe::Trial& trial, const recipe::Recipe& recipe) {
-    if (std::exchange(seed, trial.seed) != trial.seed) digits = recipe::load_data(recipe, folder);
+    if (seed != trial.seed) {
+      digits = recipe::load_data(recipe, folder);
+      seed = trial.seed;
+    }
     return learned(recipe, digits);
   });
   recipe::SweepTable table = recipe::table_of(sweep);

@@ -176,6 +176,16 @@ TEST_F(TrainRecipe, OfCifar10TellsDarkFromLight) {
     const Ran learned = run_veldt(words);
     ASSERT_EQ(learned.exit_code, 0) << learned.err;
     EXPECT_GT(json::parse(learned.out).at("test_accuracy").get<double>(), 0.9) << name;
+    // Stopped while pictures are small, and resumed.
+    words[5] = out + "_parts";
+    Words part = words;
+    part.insert(part.end(), {"--until", "0.2"});
+    ASSERT_EQ(run_veldt(part).exit_code, 0);
+    words.emplace_back("--resume");
+    const Ran resumed = run_veldt(words);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    for (const char* score : {"train_loss", "test_loss"})
+      EXPECT_EQ(json::parse(resumed.out).at(score), json::parse(learned.out).at(score)) << name;
     const Ran measured = run_veldt({"eval", out, "--data", dir_.path(), "--json"});
     ASSERT_EQ(measured.exit_code, 0) << measured.err;
     EXPECT_EQ(json::parse(measured.out).at("accuracy"), json::parse(learned.out).at("test_accuracy"));

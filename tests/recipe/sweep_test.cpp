@@ -136,6 +136,43 @@ TEST(Sweep, LossesOfDifferentKindsAreNotCompared) {
     return {.scores = {{"val_loss", 1}, {"val_mae", 2}}};
   });
   EXPECT_EQ(table.score().name, "val_mae");
+  // What a sweep over `losses` is ordered by, if its first run has worse scores than its second but for
+  // losses and waiting.
+  const auto order_of = [](const Recipe& recipe, const std::string& losses,
+                           const std::vector<std::pair<std::string, double>>& worse_first) {
+    Sweep one(recipe, {.over = {"train.loss=" + losses}});
+    EXPECT_TRUE(one.varies_loss());
+    run(one, [&](const Trial& trial, const Recipe&) -> Outcome {
+      const auto place = static_cast<double>(trial.configuration);
+      Outcome outcome{.scores = {{"waiting", place}, {"train_loss", place}}};
+      for (const auto& [name, sign] : worse_first) outcome.scores.emplace_back(name, sign * place);
+      return outcome;
+    });
+    const Watched score = one.score();
+    return score.name + (score.larger_is_better ? " up" : " down") + (one.order()[0] == 1 ? ", second" : "");
+  };
+  // A text's watched score is its loss.
+  const std::string text_toml =
+      "[data]\nkind = \"text\"\npath = \"t.txt\"\ncontext = 4\n"
+      "[model]\nlayers = [\"Embedding(4)\", \"LSTM(4)\", \"Linear(outputs)\"]\n[train]\nepochs = 8\n";
+  const Recipe text = parse(text_toml), by_perplexity = parse(text_toml + "metrics = [\"perplexity\"]\n");
+  const std::string smoothed = "cross_entropy,cross_entropy(0.1)";
+  EXPECT_EQ(order_of(text, smoothed, {{"test_loss", 1}, {"test_accuracy", 1}}), "test_accuracy up, second");
+  EXPECT_EQ(order_of(text, smoothed,
+                     {{"val_loss", 1}, {"val_accuracy", 1}, {"test_loss", 1}, {"test_accuracy", -1}}),
+            "val_accuracy up, second");
+  EXPECT_EQ(order_of(by_perplexity, smoothed, {{"val_loss", 1}, {"val_perplexity", -1}}),
+            "val_perplexity down, second");
+  // Where there is nothing but losses, they have to do; never what tells of the training or the machine.
+  EXPECT_EQ(order_of(series, "mse,l1", {{"val_loss", -1}}), "val_loss down, second");
+  EXPECT_EQ(order_of(series, "mse,l1", {{"val_loss", 1}, {"test_mae", -1}}), "test_mae down, second");
+  EXPECT_EQ(order_of(series, "mse,l1", {}), "train_loss down");
+  Sweep timed(numbers_recipe(), {.over = {"optimizer.lr=1,2"}});
+  EXPECT_FALSE(timed.varies_loss());
+  run(timed, [](const Trial&, const Recipe&) -> Outcome {
+    return {.scores = {{"waiting", 0}, {"train_mae", 1}, {"words", 2}}};
+  });
+  EXPECT_EQ(timed.score().name, "words");
 }
 
 TEST(Sweep, HalvesByShares) {

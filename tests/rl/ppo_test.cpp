@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/rl/agents.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/io/safetensors.h"
 #include "veldt/ops/shape.h"
 #include "veldt/rl/ppo.h"
 
@@ -94,6 +96,10 @@ TEST(Ppo, MeasuresOfTheLastRoundAreSaved) {
   second.agent.load(saved);
   EXPECT_GT(train::score(second.agent.measures(), "entropy"), 0);
   EXPECT_EQ(second.agent.measures(), first.agent.measures());
+  saved["measures"] = Tensor::from<double>({2}, std::vector<double>{0.5, std::nan("")});
+  EXPECT_THAT(test::error_of<IoError>([&] { second.agent.load(saved); }),
+              ::testing::HasSubstr("its divergence is not finite"));
+  EXPECT_EQ(second.agent.measures(), first.agent.measures());  // as before
 }
 
 // Forever the same, for a reward.
@@ -114,13 +120,48 @@ TEST(Ppo, EvaluationsEndWhereEpisodesDoNot) {
   train::Events events;
   events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
   const FitResult result =
-      fit(player.agent, {.steps = 64, .evaluate_every = 16, .evaluation_episodes = 3, .evaluation_steps = 70},
-          events);
+      fit(player.agent,
+          {.steps = 64, .evaluate_every = 16, .evaluation_episodes = 3, .max_episode_steps = 70}, events);
   EXPECT_EQ(result.best_return, 70);
   EXPECT_EQ(result.evaluations.size(), 4);
   EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("cut off after 70 steps")));
   EXPECT_EQ(returns_of(play(player.network, environment, {.episodes = 2})).length,
             static_cast<double>(kMostSteps));
+}
+
+// Pays more after each evaluation, and breaks down after the third.
+class Breaking final : public Environment {
+ public:
+  explicit Breaking(const int& evaluations)
+      : Environment({.name = "Breaking", .low = {-1}, .high = {1}, .choices = 2, .time_limit = 5}),
+        evaluations_(evaluations) {}
+  void reset(std::vector<double>& state, Rng&) const override { state = {0}; }
+  StepResult step(std::vector<double>&, const Action&) const override {
+    if (evaluations_ == 3) throw Error("the world has ended", "it was judged three times", "make a new one");
+    return {.reward = static_cast<double>(evaluations_)};
+  }
+  void observe(const std::vector<double>&, std::vector<float>& seen) const override { seen = {0}; }
+
+ private:
+  const int& evaluations_;
+};
+
+// All of it within the second for which files are put off.
+TEST(Ppo, WhatWasMeasuredBeforeTheEnvironmentFailedIsKept) {
+  const test::TempDir dir;
+  int evaluations = 0;
+  const EnvironmentPtr environment = std::make_shared<Breaking>(evaluations);
+  PpoPlayer player(environment, 2, network_for(environment), 1e-3, {.rollout = 8, .batch = 16});
+  EXPECT_THAT(test::error_of([&] {
+                fit(player.agent,
+                    {.steps = 160, .evaluate_every = 16, .evaluation_episodes = 3, .out = dir / "run"}, {},
+                    [&](const Evaluation&) { ++evaluations; });
+              }),
+              ::testing::HasSubstr("the world has ended"));
+  const std::string table = test::bytes_of(dir / "run/metrics.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4);
+  EXPECT_THAT(table, ::testing::HasSubstr("\n48,"));
+  EXPECT_EQ(io::read_safetensors(dir / "run/best.safetensors").metadata.at("step"), "48");
 }
 
 TEST(Ppo, WhatCannotBeIsRefused) {

@@ -120,36 +120,6 @@ TEST(Trainer, TakesTheShortBatchOfARecordedRunAsItStands) {
   }
 }
 
-// Recorded or not, and resumed before and after the batches change their shape.
-TEST(Trainer, LearnsFromBatchesThatAStepHasChanged) {
-  const TempDir dir;
-  std::vector<std::int64_t> widths;
-  const Adaptation halved{[&](std::int64_t step, data::Batch& b) {
-                            if (step < 12) b[0] = slice(b[0], 0, 0, 16), b[1] = slice(b[1], 0, 0, 16);
-                            widths.push_back(b[0].size(0));
-                          },
-                          "half at first"};
-  Learner plain, recorded;
-  plain.trainer.fit(plain.train, nullptr, {.steps = 20, .adapt = halved});
-  EXPECT_EQ(widths.size(), 20u);
-  EXPECT_EQ(std::count(widths.begin(), widths.end(), 16), 12);
-  EXPECT_EQ(std::count(widths.begin(), widths.end(), 32), 8);
-  recorded.trainer.fit(recorded.train, nullptr, {.steps = 20, .record = true, .adapt = halved});
-  EXPECT_EQ(recorded.weights(), plain.weights());
-  for (const std::int64_t cut : {5, 15}) {
-    const std::string out = dir / std::to_string(cut);
-    Learner first, then, other;
-    first.trainer.fit(first.train, nullptr, {.steps = cut, .out = out, .record = true, .adapt = halved});
-    EXPECT_THAT(error_of<Error>([&] {
-                  other.trainer.fit(other.train, nullptr, {.steps = 20, .out = out, .resume = true});
-                }),
-                HasSubstr("adapt"));
-    then.trainer.fit(then.train, nullptr,
-                     {.steps = 20, .out = out, .resume = true, .record = true, .adapt = halved});
-    EXPECT_EQ(then.weights(), plain.weights()) << cut;
-  }
-}
-
 // A weight of the loss that C++ decides anew at each step, as for a variational autoencoder.
 TEST(Trainer, LearnsWhatTheLossSaysAtEachStep) {
   const auto taught = [](std::int64_t batch) {

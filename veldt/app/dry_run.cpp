@@ -133,9 +133,8 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
 std::string long_drawing(const Drawing& drawing, int bits, const std::string& output, double seconds) {
   const double bytes = drawing.values() * bits_for(drawing, bits, output) / 8;
   return fmt::format(
-      "{} takes about {}, and is {} before compression; stopped, it leaves no file and begins anew; a part "
-      "at "
-      "a time: {}",
+      "{} will take about {}, and has {} before compression. If it is stopped, nothing is kept; a part at a "
+      "time is drawn by {}",
       drawing.in_words(), in_time(seconds), scaled(bytes, "B"),
       drawing.is_sound() ? "--from and --to" : "--crop");
 }

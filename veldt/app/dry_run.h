@@ -27,7 +27,7 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
 // Draws for half a second to measure the rate and the memory, at least one band of rows.
 int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context);
 
-// What to tell someone who waits for a drawing that takes so long, and what that is worth when it is stopped.
+// The note for a drawing that will take that many seconds, and keeps nothing if it is stopped.
 std::string long_drawing(const Drawing& drawing, int bits, const std::string& output, double seconds);
 
 }  // namespace veldt::app

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -22,11 +23,14 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/core/cores.h"
 #include "veldt/core/threads.h"
+#include "veldt/io/digest.h"
 #include "veldt/io/file.h"
 #include "veldt/recipe/data.h"
+#include "veldt/recipe/data_digest.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/sweep.h"
 #include "veldt/recipe/sweep_table.h"
+#include "veldt/recipe/trainer.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {
@@ -194,27 +198,80 @@ int exit_code_of(const recipe::SweepTable& table) {
   return std::all_of(table.rows.begin(), table.rows.end(), diverged) ? kDiverged : kUsage;
 }
 
-// Of all paths that are swept over, or of the recipe's one. What is missing ends the sweep here, before it
-// has a folder.
-recipe::DataDigest digest_of(const recipe::Sweep& sweep, const std::string& folder) {
-  std::vector<std::string> paths;
+// A recipe for each kind and path of data that are swept over, or the recipe itself.
+std::vector<recipe::Recipe> sources_of(const recipe::Sweep& sweep) {
   const std::vector<std::string> keys = sweep.keys();
-  const bool has_others = std::find(keys.begin(), keys.end(), "data.path") != keys.end();
-  if (!has_others) paths.push_back(sweep.recipe().path);
-  for (std::int64_t i = 0; has_others && i < std::min(sweep.configurations(), kManyRuns); ++i) try {
-      const std::string path = sweep.recipe_of({.configuration = i, .seed = 1, .name = {}}).path;
-      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  const auto names_data = [](const std::string& key) { return key == "data.kind" || key == "data.path"; };
+  if (std::none_of(keys.begin(), keys.end(), names_data)) return {sweep.recipe()};
+  std::vector<recipe::Recipe> sources;
+  for (std::int64_t i = 0; i < std::min(sweep.configurations(), kManyRuns); ++i) try {
+      recipe::Recipe one = sweep.recipe_of({.configuration = i, .seed = 1, .name = {}});
+      const auto is_same = [&one](const recipe::Recipe& other) {
+        return other.kind == one.kind && other.path == one.path;
+      };
+      if (std::none_of(sources.begin(), sources.end(), is_same)) sources.push_back(std::move(one));
     } catch (const UsageError&) {  // it will be a row
     }
-  recipe::DataDigest digest = recipe::digest_of_data(sweep.recipe(), folder, paths);
-  for (const std::string& path : paths) {
-    recipe::Recipe one = sweep.recipe();
-    one.path = path;
+  return sources;
+}
+
+// Of one kind of data it is that of data_digest.h.
+recipe::DataDigest digest_of(const std::vector<recipe::Recipe>& sources, const std::string& folder) {
+  std::map<std::string, std::vector<std::string>> paths;  // by kind
+  for (const recipe::Recipe& one : sources) paths[one.kind].push_back(one.path);
+  recipe::DataDigest all;
+  for (const auto& [kind, some] : paths) {
+    recipe::Recipe one = sources[0];
+    one.kind = kind;
+    const recipe::DataDigest part = recipe::digest_of_data(one, folder, some);
+    all.files += part.files;
+    all.bytes += part.bytes;
+    all.digest += part.digest;
+  }
+  if (paths.size() > 1) all.digest = io::digest_of(all.digest.data(), all.digest.size());
+  return all;
+}
+
+// Whether a folder has the outcomes of all runs, so that there is nothing left to train.
+bool has_all_outcomes(recipe::Sweep sweep, const SweepFolder& folder) {
+  while (const std::optional<recipe::Trial> trial = sweep.take()) {
+    if (std::optional<recipe::Outcome> known = folder.known(*trial)) {
+      sweep.tell(*trial, std::move(*known));
+      continue;
+    }
+    try {
+      static_cast<void>(sweep.recipe_of(*trial));
+      return false;
+    } catch (const UsageError& error) {  // a row in any case
+      sweep.tell(*trial, recipe::outcome_of(error));
+    }
+  }
+  return true;
+}
+
+// What is missing ends the sweep here, before it has a folder; one that is complete needs no data.
+recipe::DataDigest checked_data(const recipe::Sweep& sweep, const SweepFlags& flags) {
+  const std::vector<recipe::Recipe> sources = sources_of(sweep);
+  recipe::DataDigest digest = digest_of(sources, flags.data);
+  for (const recipe::Recipe& one : sources) {
     const bool is_there =
-        digest.files > 0 && io::exists(recipe::below(folder, path.empty() ? one.kind : path));
-    if (!is_there && !one.acts()) recipe::load_data(one, folder);  // who reads it says what is missing
+        digest.files > 0 && io::exists(recipe::below(flags.data, one.path.empty() ? one.kind : one.path));
+    if (is_there || one.acts()) continue;
+    if (flags.resume && has_all_outcomes(sweep, SweepFolder(flags.out))) break;
+    recipe::load_data(one, flags.data);  // who reads it says what is missing
   }
   return digest;
+}
+
+// Why rows are not ordered by the score of the validation set that train.watch names; empty if they are.
+std::string reason_of_order(const recipe::Sweep& sweep, const std::string& score) {
+  if (score.empty()) return "";
+  const bool by_loss = sweep.varies_loss() && recipe::watched_of(sweep.recipe()).name == "loss";
+  if (by_loss && score.ends_with("_loss"))
+    return "because there is no other, though losses of different kinds cannot be compared";
+  if (by_loss) return "because losses of different kinds cannot be compared";
+  if (score.starts_with("val_")) return "";
+  return "because the recipe holds nothing back for validation: --set data.validation=0.1";
 }
 
 int sweep_recipe(SweepFlags flags, Context& context) {
@@ -232,7 +289,7 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   std::int64_t threads_each = std::max<std::int64_t>(1, threads / jobs);
   const StopOnSignal signal;
   const SweepFolder folder(flags.out, sweep, flags.resume, threads_each, flags.device,
-                           digest_of(sweep, flags.data));
+                           checked_data(sweep, flags));
   // A sweep that goes on has the threads for each that it began with.
   if (!flags.jobs) jobs = std::min(jobs, std::max<std::int64_t>(1, threads / threads_each));
   if (!context.quiet)
@@ -268,11 +325,8 @@ int sweep_recipe(SweepFlags flags, Context& context) {
   } else {
     context.out.foreign_text(sweep_in_words(table, folder.path()));
   }
-  if (!context.quiet && !table.score.name.starts_with("val_") && !table.score.name.empty())
-    print_note(fmt::format("the rows are ordered by {}, because {}", table.score.name,
-                           sweep.recipe().validation > 0
-                               ? "losses of different kinds cannot be compared"
-                               : "the recipe holds nothing back for validation: --set data.validation=0.1"));
+  if (const std::string why = reason_of_order(sweep, table.score.name); !context.quiet && !why.empty())
+    print_note(fmt::format("the rows are ordered by {}, {}", table.score.name, why));
   return exit_code_of(table);
 }
 

@@ -52,6 +52,7 @@ struct Training {
     recipe::begin_whitening(recipe, data, model);
     model.to(device);
     optimizer = recipe::optimizer_of(recipe, model);
+    adapt = recipe::adapt_of(recipe, data.facts, model, steps());
     trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));
     if (data.validation != nullptr)
       validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
@@ -76,12 +77,13 @@ struct Training {
   nn::Graph model;
   data::Loader train;
   std::unique_ptr<optim::Optimizer> optimizer;
+  std::optional<train::Adaptation> adapt;
   std::optional<train::Trainer> trainer;
   std::optional<data::Loader> validation, test;
 };
 
 // The keys that a resumed run may change: where its data are, how fast they are loaded, what is measured at
-// its end, and when that is. A schedule by the number of steps keeps its own number.
+// its end, and when that is. A schedule and a progressive resizing keep their own number of steps.
 const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers", "data.corrupt",
                                           "train.epochs", "train.steps", "train.time"};
 
@@ -113,7 +115,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.keep_top = flags.top;
   o.config = recipe::in_json(recipe, kMayChange);
   o.record = true;  // layers of recipes do the same at every step
-  o.adapt = recipe::adapt_of(recipe, training.data.facts, training.model, training.steps());
+  o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
   return o;
 }

@@ -10,6 +10,7 @@
 namespace veldt::data {
 
 std::int64_t ProgressiveResizing::side(std::int64_t whole, double share) const {
+  check();
   if (share >= 1 - finetune_fraction) return whole;
   const double scale = initial_scale + (1 - initial_scale) * std::max(share, 0.0) / (1 - finetune_fraction);
   const auto pixels = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(whole) + 1e-9));

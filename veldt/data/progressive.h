@@ -1,6 +1,6 @@
 // Progressive resizing: pictures are small when training begins, and grow while it goes on. Early steps,
-// which learn what is coarse, cost a part of a whole one (Howard 2018, DAWNBench; Tan & Le 2021; Composer's
-// ProgressiveResizing). Tests: tests/data/progressive_test.cpp, tests/app/train_recipes_test.cpp
+// which learn what is coarse, cost a part of a whole one (Howard 2018, DAWNBench; Tan & Le 2021; Composer).
+// Tests: tests/data/progressive_test.cpp, tests/recipe/resizing_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct ProgressiveResizing {
   // as they are. Throws ShapeError for another rank.
   Tensor operator()(const Tensor& pictures, double share) const;
   std::string text() const;
-  // Throws ConfigError unless 0 < initial_scale <= 1, 0 <= finetune_fraction <= 1 and size_increment >= 1.
+  // side() and operator() call it. Throws ConfigError unless 0 < initial_scale <= 1, 0 <= finetune_fraction
+  // <= 1 and size_increment >= 1.
   void check() const;
 };
 

@@ -35,7 +35,7 @@ struct Measured {
 // trained on.
 Measured measure(Trained& trained, const std::string& folder, const MeasureOptions& options = {});
 
-// For a training that measures data.corrupt at its end. Throws UsageError naming the line where there is no
+// Of data.corrupt or --corrupt. Throws UsageError naming the line where there is no
 // test set, and for a corruption that changes the size of its pictures.
 void check_corruptions(const data::DatasetPtr& test, const Written& corruptions);
 // The scores of the network that a trainer has, on pictures that are changed by one of `corruptions` before

@@ -36,7 +36,7 @@ struct RecipeKey {
 };
 
 // The part of a recipe that a member belongs to.
-template <class Part> Part& part_of(Recipe& r) {
+template <class Part> Part& member_part(Recipe& r) {
   if constexpr (std::is_same_v<Part, Acting>)
     return r.acting;
   else if constexpr (std::is_same_v<Part, rl::PolicyOptions>)
@@ -53,31 +53,31 @@ template <class Part> Part& part_of(Recipe& r) {
 
 template <class Part> Take text_into(std::string Part::*member, std::vector<std::string> choices = {}) {
   return [member, choices = std::move(choices)](Recipe& r, const io::Source& source, const Written& w) {
-    part_of<Part>(r).*member =
+    member_part<Part>(r).*member =
         choices.empty() ? w.texts.at(0) : io::choice_from(source, w.texts.at(0), choices);
   };
 }
 
 template <class Part> Take count_into(std::int64_t Part::*member, io::CountRange range) {
   return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    part_of<Part>(r).*member = io::count_from(source, w.texts.at(0), range);
+    member_part<Part>(r).*member = io::count_from(source, w.texts.at(0), range);
   };
 }
 
 template <class Part, class T> Take number_into(T Part::*member, io::NumberRange range) {
   return [member, range](Recipe& r, const io::Source& source, const Written& w) {
-    part_of<Part>(r).*member = io::number_from(source, w.texts.at(0), range);
+    member_part<Part>(r).*member = io::number_from(source, w.texts.at(0), range);
   };
 }
 
 template <class Part> Take switch_into(bool Part::*member) {
   return [member](Recipe& r, const io::Source& source, const Written& w) {
-    part_of<Part>(r).*member = io::switch_from(source, w.texts.at(0));
+    member_part<Part>(r).*member = io::switch_from(source, w.texts.at(0));
   };
 }
 
 template <class Part> Take written_into(Written Part::*member) {
-  return [member](Recipe& r, const io::Source&, const Written& w) { part_of<Part>(r).*member = w; };
+  return [member](Recipe& r, const io::Source&, const Written& w) { member_part<Part>(r).*member = w; };
 }
 
 // What both kinds of agents have.
@@ -119,7 +119,7 @@ void into_groups(Recipe& recipe, const std::string& name, const Written& written
 }
 
 const std::vector<RecipeKey>& recipe_keys() {
-  const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
+  const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"}, denoised{"denoise"};
   std::vector<std::string> augmented = kOfPictures;
   augmented.emplace_back("denoise");
   constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0},
@@ -148,14 +148,8 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.height", io::TomlType::whole, count_into(&Recipe::height, kSize), {"pictures"}},
       {"data.width", io::TomlType::whole, count_into(&Recipe::width, kSize), {"pictures"}},
       {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures", "denoise"}},
-      {"data.crop",
-       io::TomlType::whole,
-       count_into(&Recipe::crop, {.least = 4, .most = 1 << 12}),
-       {"denoise"}},
-      {"data.noise",
-       io::TomlType::number,
-       number_into(&Recipe::noise, {.most = 100, .above = 0}),
-       {"denoise"}},
+      {"data.crop", io::TomlType::whole, count_into(&Recipe::crop, {.least = 4, .most = 1 << 12}), denoised},
+      {"data.noise", io::TomlType::number, number_into(&Recipe::noise, {.most = 100, .above = 0}), denoised},
       {"data.prepare", io::TomlType::list, written_into(&Recipe::prepare), kOfPictures},
       {"data.augment", io::TomlType::list, written_into(&Recipe::augment), augmented},
       {"data.corrupt", io::TomlType::list, written_into(&Recipe::corrupt), kOfPictures},

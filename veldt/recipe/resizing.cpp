@@ -35,9 +35,11 @@ std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& fac
     const nn::Evaluating now(network);
     const NoGrad off;
     network(zeros({1, whole[0], height, width}, DType::f32, network.parameters().at(0).device()));
+  } catch (const OutOfMemory&) {
+    throw;
   } catch (const Error& e) {
     throw UsageError(
-        fmt::format("train.progressive_resizing: the network cannot compute pictures of {} x {}", width,
+        fmt::format("{}: the network cannot compute pictures of {} x {}", recipe.resizing.where, width,
                     height),
         fmt::format("{}: {}", e.summary(), e.why()),
         "let AdaptiveAvgPool2d or AdaptiveMaxPool2d make one size of all, or give a larger initial_scale");

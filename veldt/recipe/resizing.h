@@ -1,5 +1,5 @@
 // Pictures that are small at first: train.progressive_resizing.
-// Tests: tests/app/train_recipes_test.cpp
+// Tests: tests/recipe/resizing_test.cpp, tests/app/train_recipes_test.cpp
 #pragma once
 
 #include <cstdint>

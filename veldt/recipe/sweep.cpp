@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "veldt/io/digest.h"
@@ -47,6 +48,22 @@ std::int64_t product_of(const std::vector<SweepAxis>& axes) {
     if (__builtin_mul_overflow(product, std::ssize(axis.values), &product))
       return std::numeric_limits<std::int64_t>::max();
   return product;
+}
+
+// Also of corrupted pictures: "test_loss shift(4)".
+bool is_loss(const std::string& score) { return score.substr(0, score.find(' ')).ends_with("_loss"); }
+
+// The first metric that was measured, of the validation set if there is one, else of the test set: scores are
+// in the order of train.metrics.
+std::optional<Watched> first_metric(const Recipe& recipe, const train::Scores& scores) {
+  for (const std::string_view of : {"val_", "test_"})
+    for (const auto& [name, value] : scores) {
+      if (!name.starts_with(of) || is_loss(name)) continue;
+      Recipe by_metric = recipe;
+      by_metric.watch = name.substr(of.size());
+      return Watched{name, watched_of(by_metric).larger_is_better};
+    }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -286,8 +303,8 @@ double Sweep::share(std::int64_t configuration) const {
 }
 
 bool Sweep::varies_loss() const {
-  const auto is_loss = [](const SweepAxis& axis) { return axis.key == "train.loss"; };
-  return std::any_of(axes_.begin(), axes_.end(), is_loss);
+  const auto names_loss = [](const SweepAxis& axis) { return axis.key == "train.loss"; };
+  return std::any_of(axes_.begin(), axes_.end(), names_loss);
 }
 
 Watched Sweep::score() const {
@@ -296,13 +313,18 @@ Watched Sweep::score() const {
                                  {"test_" + watched.name, watched.larger_is_better},
                                  {"test_mae", false},
                                  {"train_loss", false}};
-  if (varies_loss()) std::erase_if(wanted, [](const Watched& one) { return one.name.ends_with("_loss"); });
+  if (varies_loss())
+    std::stable_partition(wanted.begin(), wanted.end(),
+                          [](const Watched& one) { return !is_loss(one.name); });
   for (const auto& [run, outcome] : outcomes_) {
     if (outcome.end != Outcome::End::done) continue;
+    if (varies_loss() && watched.name == "loss")
+      if (const std::optional<Watched> metric = first_metric(recipe_, outcome.scores)) return *metric;
     for (const Watched& one : wanted)
       for (const auto& [name, value] : outcome.scores)
         if (name == one.name) return one;
-    if (!outcome.scores.empty()) return {outcome.scores[0].first, watched.larger_is_better};
+    for (const auto& [name, value] : outcome.scores)  // of a program that has names of its own
+      if (name != "waiting" && !name.starts_with("train_")) return {name, watched.larger_is_better};
   }
   return {};
 }

@@ -6,7 +6,7 @@
 //   std::printf("%s", recipe::text_of(recipe::table_of(sweep)).c_str());
 // `veldt sweep` runs the trials as processes; a program may train in any way, with what its own code reads
 // from `recipe.values`.
-// Tests: tests/recipe/sweep_test.cpp, tests/app/sweep_test.cpp
+// Tests: tests/recipe/sweep_test.cpp, tests/app/sweep_test.cpp, tests/app/sweep_data_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -88,9 +88,11 @@ class Sweep {
   // The share of the training that a combination was to have. Runs end at an evaluation, and may have had
   // more.
   double share(std::int64_t configuration) const;
-  // The score by which combinations are ordered, and whether a larger one is better: of the validation set if
-  // there is one, else of the test set, else the loss; no loss where train.loss is swept over and there is
-  // another. Empty before the first outcome.
+  // Whether train.loss is swept over: losses of different kinds cannot be compared.
+  bool varies_loss() const;
+  // The score by which combinations are ordered, and whether a larger one is better: the watched one of the
+  // validation set if there is one, else of the test set, else the loss. Where varies_loss() no loss if there
+  // is another, and the first metric in place of a watched loss. Empty before the first outcome with a score.
   Watched score() const;
   // Combinations, best first: by the share they got, those whose seeds all ended well, the mean score.
   std::vector<std::int64_t> order() const;
@@ -104,7 +106,6 @@ class Sweep {
   void plan_rounds();
   void draw();
   void check_values() const;
-  bool varies_loss() const;
   Recipe recipe_with(const std::vector<std::string>& values, std::int64_t seed) const;
   std::int64_t member(std::int64_t place) const;
   std::int64_t run_number(std::int64_t configuration, std::int64_t seed_number) const;

@@ -30,9 +30,13 @@ void Agent::load(const std::map<std::string, Tensor>& saved) {
   if (draws < 0)
     throw IoError(IoError::Kind::corrupt, "the saved agent holds numbers that no run has",
                   str("it has drawn ", draws, " numbers"), "start a new run");
+  const std::vector<double> measures = saved.at("measures").values<double>();
+  for (std::size_t i = 0; i < measures_.size(); ++i)
+    if (!std::isfinite(measures[i]))
+      throw IoError(IoError::Kind::corrupt, "the saved agent holds numbers that no run has",
+                    str("its ", measures_[i].first, " is not finite"), "start a new run");
   world_.load(saved.at("state"));
   rng_.seek(static_cast<std::uint64_t>(draws));
-  const std::vector<double> measures = saved.at("measures").values<double>();
   for (std::size_t i = 0; i < measures_.size(); ++i) measures_[i].second = measures[i];
 }
 

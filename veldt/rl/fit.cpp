@@ -186,15 +186,15 @@ class AgentTask final : public train::Task {
     std::vector<Episode> episodes = play(agent_.policy(), agent_.world().shared(),
                                          {.episodes = options_.evaluation_episodes,
                                           .seed = options_.seed,
-                                          .most_steps = options_.evaluation_steps});
+                                          .max_episode_steps = options_.max_episode_steps});
     const EnvironmentSpec& spec = agent_.world().spec();
-    const bool is_cut = (spec.time_limit == 0 || spec.time_limit > options_.evaluation_steps) &&
+    const bool is_cut = (spec.time_limit == 0 || spec.time_limit > options_.max_episode_steps) &&
                         std::any_of(episodes.begin(), episodes.end(),
-                                    [&](const Episode& e) { return e.length == options_.evaluation_steps; });
+                                    [&](const Episode& e) { return e.length == options_.max_episode_steps; });
     if (is_cut && !std::exchange(told_of_cut_, true))
-      train::warn(events_, str("episodes of evaluations are cut off after ", options_.evaluation_steps,
-                               " steps (FitOptions::evaluation_steps): the time limit of ", spec.name, " is ",
-                               spec.time_limit == 0 ? "none" : str(spec.time_limit)));
+      train::warn(events_, str("episodes of evaluations are cut off after ", options_.max_episode_steps,
+                               " steps (FitOptions::max_episode_steps): the time limit of ", spec.name,
+                               " is ", spec.time_limit == 0 ? "none" : str(spec.time_limit)));
     return episodes;
   }
 
@@ -233,9 +233,9 @@ std::string config_with(const FitOptions& options, const Agent& agent) {
 
 std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environment,
                           const PlayOptions& options) {
-  if (options.most_steps < 1)
-    throw ConfigError("there is nothing to play", str("episodes end after ", options.most_steps, " steps"),
-                      "give 1 or more");
+  if (options.max_episode_steps < 1)
+    throw ConfigError("there is nothing to play",
+                      str("episodes end after ", options.max_episode_steps, " steps"), "give 1 or more");
   VectorEnvironment world(environment, options.episodes, options.seed);
   policy.check_fits(world.spec());
   const std::int64_t copies = options.episodes, width = world.spec().action_size();
@@ -267,7 +267,7 @@ std::vector<Episode> play(const Policy& policy, const EnvironmentPtr& environmen
     for (const Episode& episode : world.episodes())
       if (char& over = is_over[static_cast<std::size_t>(episode.copy)]; over == 0)
         over = 1, ended.push_back(episode);
-    for (std::int64_t i = 0; step == options.most_steps && i < copies; ++i)
+    for (std::int64_t i = 0; step == options.max_episode_steps && i < copies; ++i)
       if (is_over[static_cast<std::size_t>(i)] == 0) ended.push_back({i, step, world.total(i)});
   }
   std::sort(ended.begin(), ended.end(), [](const Episode& a, const Episode& b) { return a.copy < b.copy; });
@@ -289,10 +289,10 @@ FitResult fit(Agent& agent, const FitOptions& options, const train::Events& even
     throw ConfigError("a fit of an agent cannot end so",
                       str("its seconds are ", options.seconds, ", its goal is ", options.goal.value_or(0)),
                       "give finite numbers");
-  if (options.evaluate_every < 1 || options.evaluation_episodes < 1 || options.evaluation_steps < 1)
+  if (options.evaluate_every < 1 || options.evaluation_episodes < 1 || options.max_episode_steps < 1)
     throw ConfigError("a fit of an agent has to be evaluated",
                       str("every ", options.evaluate_every, " steps by ", options.evaluation_episodes,
-                          " episodes of ", options.evaluation_steps, " steps"),
+                          " episodes of ", options.max_episode_steps, " steps"),
                       "give 1 or more of each");
   if (options.schedule && options.seconds > 0 && options.steps <= 0)
     throw ConfigError("a run that is only limited by time has no schedule",
@@ -323,7 +323,12 @@ FitResult fit(Agent& agent, const FitOptions& options, const train::Events& even
   if (events.on_step)
     heard.on_step = [&](std::int64_t step, double loss) { events.on_step(step * round, loss); };
   FitResult result;
-  result.run = train::run(task, o, heard);
+  try {
+    result.run = train::run(task, o, heard);
+  } catch (...) {  // what was measured before it failed
+    task.saving();
+    throw;
+  }
   result.run.steps *= round;
   task.finish(result);
   return result;

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kMostSteps = 10'000;
 struct PlayOptions {
   std::int64_t episodes = 100;
   std::uint64_t seed = 1;
-  std::int64_t most_steps = kMostSteps;  // after which an episode is cut off, whatever its time limit
+  std::int64_t max_episode_steps = kMostSteps;  // a longer episode is cut off, whatever its time limit
   // Called for each episode with its first state, those after each step, and the last.
   std::function<void(std::int64_t episode, const std::vector<double>& state)> on_state = {};
   std::function<bool()> should_stop = {};
@@ -51,7 +51,8 @@ struct FitOptions {
   std::optional<optim::Schedule> schedule = {};
   std::int64_t evaluate_every = 10'000;  // steps, rounded up to whole rounds
   std::int64_t evaluation_episodes = 20;
-  std::int64_t evaluation_steps = kMostSteps;  // of each of them; that one was cut off is a warning
+  // The longest episode of an evaluation; a longer one is cut off, with a warning.
+  std::int64_t max_episode_steps = kMostSteps;
   // Evaluations without a better mean return after which the run ends; 0: never.
   std::int64_t patience = 0;
   // The run ends when an evaluation's mean return is as high.

@@ -21,8 +21,8 @@ struct Episode {
 // Where an episode ends, the copy begins the next within the same step (gymnasium's AutoresetMode.SAME_STEP).
 //
 // Every number that the environment gives is checked: an observation or a state of another length, and a
-// number or reward that is not finite or beyond 1e15 (whose square 32 bits do not hold), are Errors with the
-// environment's name, the number and the step.
+// number or reward that is not finite or beyond 1e15 (the square of a sum of such numbers may not fit into
+// 32 bits), are Errors with the environment's name, the number and the step.
 class VectorEnvironment {
  public:
   // Begins an episode in each copy. Throws ConfigError for less than one copy, and Error as above.

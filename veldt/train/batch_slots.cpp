@@ -23,14 +23,14 @@ bool is_like(const data::Batch& a, const data::Batch& b) {
 }  // namespace
 
 void BatchSlots::take(BatchSource& source, std::int64_t first, std::int64_t count,
-                      const std::function<void(data::Batch&)>& adapt) {
+                      const std::optional<Adaptation>& adapt, std::int64_t step) {
   std::vector<data::Batch> batches(static_cast<std::size_t>(count));
   bool whole = true;
   for (std::int64_t i = 0; i < count; ++i) {
     data::Batch& batch = batches[static_cast<std::size_t>(i)];
     batch = source.batch(first + i);
     whole = whole && source.is_whole(first + i, batch);
-    adapt(batch);
+    if (adapt) adapt->change(step, batch);
   }
   same_ = keep_ && whole && (kept_.empty() || fit(batches));
   if (same_ && !kept_.empty()) {

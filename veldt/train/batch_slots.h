@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "veldt/train/adaptation.h"
 #include "veldt/train/batch_source.h"
 
 namespace veldt::train {
@@ -16,9 +17,9 @@ class BatchSlots {
   // `keep`: whole batches of one shape are written into the same tensors each time.
   BatchSlots(Device device, bool keep) : device_(device), keep_(keep) {}
 
-  // Loads that many batches, from `first` on, and lets `adapt` change each.
+  // Loads that many batches, from `first` on, for a step, and changes them as that is to.
   void take(BatchSource& source, std::int64_t first, std::int64_t count,
-            const std::function<void(data::Batch&)>& adapt);
+            const std::optional<Adaptation>& adapt, std::int64_t step);
   const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
   // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
   bool same() const { return same_; }

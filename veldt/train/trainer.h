@@ -22,6 +22,7 @@
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/tensor/plan.h"
+#include "veldt/train/adaptation.h"
 #include "veldt/train/events.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
@@ -47,13 +48,6 @@ struct TrainerOptions {
   // Matrix products of training in half precision, from f32 parameters: see Autocast. f16 also uses a
   // GradScaler, whose state is in checkpoints. Evaluation is in f32.
   std::optional<DType> autocast = {};
-};
-
-// Changes each batch of a step before it is learned from: pictures that are small at first, say
-// (data/progressive.h). The same step and batch have to give the same.
-struct Adaptation {
-  std::function<void(std::int64_t step, data::Batch& batch)> change;
-  std::string text = {};  // what it does: a run is only resumed with the same
 };
 
 struct FitOptions {

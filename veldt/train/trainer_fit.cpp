@@ -52,8 +52,7 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"ema_decay", trainer.ema_decay},
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
-  if (options.adapt)
-    config["trainer"]["adapt"] = options.adapt->text;  // older runs lack the key, and the next
+  if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have neither key
   if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
     const auto schedule = options.schedules.find(players[i].name);
@@ -198,9 +197,7 @@ class Trainer::FitTask final : public Task {
 
   void prepare(std::int64_t step, std::int64_t) override {
     const std::int64_t parts = trainer_.options_.accumulate;
-    slots_.take(source_, step * parts, parts, [this, step](data::Batch& batch) {
-      if (options_.adapt) options_.adapt->change(step, batch);
-    });
+    slots_.take(source_, step * parts, parts, options_.adapt, step);
     set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }
