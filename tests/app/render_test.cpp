@@ -56,16 +56,16 @@ TEST_F(RenderCommand, DrawsEverySizeAskedFor) {
 TEST_F(RenderCommand, SaysWhatTakesForEver) {
   field_of(3, 64).save(model_);
   Process process(render({"--size", "1000000"}), log_);
-  ASSERT_TRUE(comes_true([&] { return process.err().find("takes about") != std::string::npos; }))
+  ASSERT_TRUE(comes_true([&] { return process.err().find("will take about") != std::string::npos; }))
       << process.err();
   process.send(SIGINT);
   EXPECT_EQ(process.wait(), 130);
-  EXPECT_NE(process.err().find("veldt: note: 1000000x500000 takes about"), std::string::npos)
+  EXPECT_NE(process.err().find("veldt: note: 1000000x500000 will take about"), std::string::npos)
       << process.err();
   EXPECT_NE(process.err().find("--crop"), std::string::npos);
-  EXPECT_EQ(process.err().find("takes about"), process.err().rfind("takes about"));
+  EXPECT_EQ(process.err().find("will take about"), process.err().rfind("will take about"));
   EXPECT_FALSE(io::exists(out_));
-  EXPECT_EQ(run_veldt(render({"--size", "100"})).err.find("takes about"), std::string::npos);
+  EXPECT_EQ(run_veldt(render({"--size", "100"})).err.find("will take about"), std::string::npos);
 }
 
 TEST_F(RenderCommand, SaysWhenItStretches) {
