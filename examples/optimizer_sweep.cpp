@@ -131,7 +131,12 @@ int main(int argc, char** argv) try {
   const double mine = best_of(table, "signum", "0.9"), same = best_of(table, "lion", "0.9"),
                slow = best_of(table, "sgd", "0"), fast = best_of(table, "sgd", "0.9");
   std::printf("Signum as it is written here and the library's: %.4f and %.4f\n", mine, same);
-  return std::abs(mine - same) < 0.01 && fast > slow ? 0 : 1;
+  const bool as_expected = std::abs(mine - same) < 0.01 && fast > slow;
+  if (!as_expected)
+    std::printf(
+        "unexpected: the two should agree to 0.01, and momentum should help SGD (%.4f, without %.4f)\n", fast,
+        slow);
+  return as_expected ? 0 : 1;
 } catch (const Error& error) {
   std::fprintf(stderr, "optimizer_sweep: %s\n", error.what());
   return 2;
