@@ -103,6 +103,11 @@ TEST_F(SweepOfData, ACompleteSweepIsShownWithoutThem) {
   EXPECT_EQ(more.exit_code, 3) << more.err;
   EXPECT_THAT(more.err, HasSubstr(dir_ / "t.csv"));
   EXPECT_EQ(bytes_of(dir_ / "s/sweep.csv"), table);
+  // Other data are still told from those.
+  put_bytes(dir_ / "t.csv", "x,y\n1,2\n2,3\n3,4\n4,5\n5,6\n");
+  const Ran other = sweep("s", words + Words{"--seeds", "2", "--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("other data"));
 }
 
 TEST_F(SweepOfData, SaysWhyRowsAreNotOrderedByTheWatchedScore) {

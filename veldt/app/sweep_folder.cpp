@@ -126,7 +126,12 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
               {"halving", o.halving},
               {"device", device}};
   if (data.files > 0) now["data"] = {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}};
-  if (io::exists(file)) check_same(sweep, now, threads);
+  if (io::exists(file)) {
+    check_same(sweep, now, threads);
+    // Data that are gone now may be other ones when they come back.
+    if (const json before = written(); data.files == 0 && before.contains("data"))
+      now["data"] = before["data"];
+  }
   now["threads"] = threads;
   io::write_file(file, io::dump_json(now, 2) + '\n');
 }
