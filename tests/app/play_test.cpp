@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <chrono>
 #include <random>
 #include <string>
 #include <thread>
@@ -220,7 +221,9 @@ TEST(CrashAgent, KilledAtAnyMomentItEndsWithTheSameBits) {
     const AgentFolder folder;
     std::vector<std::string> words = more;
     words.insert(words.end(), {"--set", "train.steps=30000", "--every", "20ms"});
+    const auto start = std::chrono::steady_clock::now();
     ASSERT_EQ(run_veldt(folder.train("whole", words)).exit_code, 0);
+    const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
     words.push_back("--resume");
     const TempDir log;
     std::mt19937 random(5);
@@ -228,7 +231,8 @@ TEST(CrashAgent, KilledAtAnyMomentItEndsWithTheSameBits) {
     for (bool done = false; !done;) {
       Process process(folder.train("killed", words), log);
       if (kills < 12) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(30 + random() % 300));
+        // So early that two of them cannot reach the end, however fast the machine is.
+        std::this_thread::sleep_for(whole * (0.05 + 0.002 * static_cast<double>(random() % 100)));
         process.send(SIGKILL);
         ++kills;
       }
