@@ -162,8 +162,9 @@ def main():
         points, seconds, work = learn(kind, steps, seed)
         for step, value in points:
             print(f"{seed},{step},{value:.1f}")
-        print(f"seed {seed}: {steps} steps in {seconds:.1f} s: {steps / seconds:.0f} steps a second, "
-              f"{steps / work:.0f} a second of processor time", flush=True)
+        taken = points[-1][0]  # whole rounds
+        print(f"seed {seed}: {taken} steps in {seconds:.1f} s: {taken / seconds:.0f} steps a second, "
+              f"{taken / work:.0f} a second of processor time", flush=True)
 
 
 main()

@@ -75,6 +75,8 @@ TEST_F(SweepOfData, OverKindsNeedsThoseKindsAlone) {
   }
   EXPECT_EQ(sweep("s", words + Words{"--resume"}).exit_code, 0);
   fs::remove_all(dir_ / "cifar100");
+  EXPECT_EQ(sweep("s", words + Words{"--resume"}).exit_code, 0);  // it is complete
+  fs::create_directories(dir_ / "cifar100");                      // which is empty
   const Ran missing = sweep("t", words);
   EXPECT_EQ(missing.exit_code, 3) << missing.err;
   EXPECT_THAT(missing.err, HasSubstr(dir_ / "cifar100"));

@@ -141,7 +141,7 @@ TEST(Sweep, LossesOfDifferentKindsAreNotCompared) {
   const auto order_of = [](const Recipe& recipe, const std::string& losses,
                            const std::vector<std::pair<std::string, double>>& worse_first) {
     Sweep one(recipe, {.over = {"train.loss=" + losses}});
-    EXPECT_TRUE(one.varies_loss());
+    EXPECT_TRUE(one.compares_losses());
     run(one, [&](const Trial& trial, const Recipe&) -> Outcome {
       const auto place = static_cast<double>(trial.configuration);
       Outcome outcome{.scores = {{"waiting", place}, {"train_loss", place}}};
@@ -168,7 +168,7 @@ TEST(Sweep, LossesOfDifferentKindsAreNotCompared) {
   EXPECT_EQ(order_of(series, "mse,l1", {{"val_loss", 1}, {"test_mae", -1}}), "test_mae down, second");
   EXPECT_EQ(order_of(series, "mse,l1", {}), "train_loss down");
   Sweep timed(numbers_recipe(), {.over = {"optimizer.lr=1,2"}});
-  EXPECT_FALSE(timed.varies_loss());
+  EXPECT_FALSE(timed.compares_losses());
   run(timed, [](const Trial&, const Recipe&) -> Outcome {
     return {.scores = {{"waiting", 0}, {"train_mae", 1}, {"words", 2}}};
   });

@@ -41,7 +41,7 @@ data::FetchOptions download_of(const io::Source& source, const std::string& text
 
 // Stays below the data folder, so that a stranger's recipe cannot read or write elsewhere.
 fs::path checked_path(const recipe::Recipe& recipe) {
-  const fs::path path = recipe.path.empty() ? recipe.kind : recipe.path;
+  const fs::path path = recipe.data_path();
   if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
     throw UsageError(fmt::format("data.path cannot be '{}'", recipe.path),
                      "data lie below the folder of --data, or below the cache, and this leads out of it",

@@ -201,34 +201,23 @@ int exit_code_of(const recipe::SweepTable& table) {
 // A recipe for each kind and path of data that are swept over, or the recipe itself.
 std::vector<recipe::Recipe> sources_of(const recipe::Sweep& sweep) {
   const std::vector<std::string> keys = sweep.keys();
-  const auto names_data = [](const std::string& key) { return key == "data.kind" || key == "data.path"; };
-  if (std::none_of(keys.begin(), keys.end(), names_data)) return {sweep.recipe()};
-  std::vector<recipe::Recipe> sources;
-  for (std::int64_t i = 0; i < std::min(sweep.configurations(), kManyRuns); ++i) try {
-      recipe::Recipe one = sweep.recipe_of({.configuration = i, .seed = 1, .name = {}});
-      const auto is_same = [&one](const recipe::Recipe& other) {
-        return other.kind == one.kind && other.path == one.path;
-      };
-      if (std::none_of(sources.begin(), sources.end(), is_same)) sources.push_back(std::move(one));
+  std::vector<std::size_t> of_data;
+  for (std::size_t k = 0; k < keys.size(); ++k)
+    if (keys[k] == "data.kind" || keys[k] == "data.path") of_data.push_back(k);
+  if (of_data.empty()) return {sweep.recipe()};
+  std::map<std::vector<std::string>, recipe::Recipe> sources;
+  for (std::int64_t i = 0; i < sweep.configurations(); ++i) {
+    const std::vector<std::string> settings = sweep.settings(i);
+    std::vector<std::string> values;
+    for (const std::size_t k : of_data) values.push_back(settings[k]);
+    if (sources.contains(values)) continue;
+    try {
+      sources.emplace(values, sweep.recipe_of({.configuration = i, .seed = 1, .name = {}}));
     } catch (const UsageError&) {  // it will be a row
     }
-  return sources;
-}
-
-// Of one kind of data it is that of data_digest.h.
-recipe::DataDigest digest_of(const std::vector<recipe::Recipe>& sources, const std::string& folder) {
-  std::map<std::string, std::vector<std::string>> paths;  // by kind
-  for (const recipe::Recipe& one : sources) paths[one.kind].push_back(one.path);
-  recipe::DataDigest all;
-  for (const auto& [kind, some] : paths) {
-    recipe::Recipe one = sources[0];
-    one.kind = kind;
-    const recipe::DataDigest part = recipe::digest_of_data(one, folder, some);
-    all.files += part.files;
-    all.bytes += part.bytes;
-    all.digest += part.digest;
   }
-  if (paths.size() > 1) all.digest = io::digest_of(all.digest.data(), all.digest.size());
+  std::vector<recipe::Recipe> all;
+  for (auto& [values, source] : sources) all.push_back(std::move(source));
   return all;
 }
 
@@ -249,24 +238,29 @@ bool has_all_outcomes(recipe::Sweep sweep, const SweepFolder& folder) {
   return true;
 }
 
-// What is missing ends the sweep here, before it has a folder; one that is complete needs no data.
+// What is missing ends the sweep here, before it has a folder; one that is complete needs no data, and gets
+// the digest of none. Of one source it is that of data_digest.h.
 recipe::DataDigest checked_data(const recipe::Sweep& sweep, const SweepFlags& flags) {
   const std::vector<recipe::Recipe> sources = sources_of(sweep);
-  recipe::DataDigest digest = digest_of(sources, flags.data);
+  recipe::DataDigest all;
   for (const recipe::Recipe& one : sources) {
-    const bool is_there =
-        digest.files > 0 && io::exists(recipe::below(flags.data, one.path.empty() ? one.kind : one.path));
-    if (is_there || one.acts()) continue;
-    if (flags.resume && has_all_outcomes(sweep, SweepFolder(flags.out))) break;
-    recipe::load_data(one, flags.data);  // who reads it says what is missing
+    const recipe::DataDigest part = recipe::digest_of_data(one, flags.data, {one.path});
+    if (part.files == 0 && !one.acts()) {
+      if (flags.resume && has_all_outcomes(sweep, SweepFolder(flags.out))) return {};
+      recipe::load_data(one, flags.data);  // who reads it says what is missing
+    }
+    all.files += part.files;
+    all.bytes += part.bytes;
+    all.digest += part.digest;
   }
-  return digest;
+  if (sources.size() > 1) all.digest = io::digest_of(all.digest.data(), all.digest.size());
+  return all;
 }
 
 // Why rows are not ordered by the score of the validation set that train.watch names; empty if they are.
 std::string reason_of_order(const recipe::Sweep& sweep, const std::string& score) {
   if (score.empty()) return "";
-  const bool by_loss = sweep.varies_loss() && recipe::watched_of(sweep.recipe()).name == "loss";
+  const bool by_loss = sweep.compares_losses();
   if (by_loss && score.ends_with("_loss"))
     return "because there is no other, though losses of different kinds cannot be compared";
   if (by_loss) return "because losses of different kinds cannot be compared";

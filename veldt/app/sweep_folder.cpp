@@ -127,10 +127,10 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
               {"device", device}};
   if (data.files > 0) now["data"] = {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}};
   if (io::exists(file)) {
-    check_same(sweep, now, threads);
+    const json before = written();
+    check_same(sweep, before, now, threads);
     // Data that are gone now may be other ones when they come back.
-    if (const json before = written(); data.files == 0 && before.contains("data"))
-      now["data"] = before["data"];
+    if (data.files == 0 && before.contains("data")) now["data"] = before["data"];
   }
   now["threads"] = threads;
   io::write_file(file, io::dump_json(now, 2) + '\n');
@@ -211,8 +211,8 @@ recipe::Sweep SweepFolder::sweep() const {
   }
 }
 
-void SweepFolder::check_same(const recipe::Sweep& sweep, const json& now, std::int64_t& threads) const {
-  const json before = written();
+void SweepFolder::check_same(const recipe::Sweep& sweep, const json& before, const json& now,
+                             std::int64_t& threads) const {
   std::vector<std::string> keys{"recipe", "device"};
   // Runs are named by the last parts of their keys and by their values, so that more of the same keys can
   // join.

@@ -5,7 +5,7 @@
 //     recipe.toml             the recipe as it was run
 //     outcome.json            how it ended, round by round
 //     result.json log.txt     what the process wrote on stdout and stderr
-// Tests: tests/app/sweep_test.cpp
+// Tests: tests/app/sweep_test.cpp, tests/app/sweep_data_test.cpp
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -50,7 +50,8 @@ class SweepFolder {
   void check_new() const;
   void check_empty() const;
   Descriptor locked() const;
-  void check_same(const recipe::Sweep& sweep, const nlohmann::json& now, std::int64_t& threads) const;
+  void check_same(const recipe::Sweep& sweep, const nlohmann::json& before, const nlohmann::json& now,
+                  std::int64_t& threads) const;
 
   std::string path_;
   Descriptor lock_;

@@ -49,8 +49,7 @@ void hold_back(const Recipe& recipe, Data& into) {
     std::tie(into.train, into.validation) = data::split(into.train, recipe.validation, seed + 1);
   if (into.train->size() == 0)
     throw UsageError(
-        fmt::format("there is nothing to learn from in data.path '{}'",
-                    recipe.path.empty() ? recipe.kind : recipe.path),
+        fmt::format("there is nothing to learn from in data.path '{}'", recipe.data_path()),
         fmt::format("it has {} examples, and data.test = {} and data.validation = {} take all of them", all,
                     recipe.test, recipe.validation),
         "set them lower, or give more examples");
@@ -87,12 +86,12 @@ Shape input_of(const Recipe& recipe, const Data& data) {
 }
 
 void load_pictures(const Recipe& recipe, const std::string& folder, Data& into) {
-  const std::string path = below(folder, recipe.path.empty() ? recipe.kind : recipe.path);
+  const std::string path = below(folder, recipe.data_path());
   if (!io::is_directory(path))
-    throw IoError(IoError::Kind::missing, fmt::format("there is no folder {}", path),
-                  fmt::format("the recipe looks for '{}' below {}",
-                              recipe.path.empty() ? recipe.kind : recipe.path, folder.empty() ? "." : folder),
-                  "give the folder above it, --data DIR, or another --set data.path=..");
+    throw IoError(
+        IoError::Kind::missing, fmt::format("there is no folder {}", path),
+        fmt::format("the recipe looks for '{}' below {}", recipe.data_path(), folder.empty() ? "." : folder),
+        "give the folder above it, --data DIR, or another --set data.path=..");
   const auto both = [&](auto read) {
     into.train = read(path, data::Part::train);
     into.test = read(path, data::Part::test);

@@ -1,5 +1,5 @@
 // What tells whether data are still the same, without reading all of them.
-// Tests: tests/recipe/data_digest_test.cpp, tests/app/sweep_test.cpp
+// Tests: tests/recipe/data_digest_test.cpp, tests/app/sweep_data_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ void check_augmentation(const Data& data, const Shape& shape) {
 }  // namespace
 
 void load_noisy_pictures(const Recipe& recipe, const std::string& folder, Data& into) {
-  const std::string path = below(folder, recipe.path.empty() ? recipe.kind : recipe.path);
+  const std::string path = below(folder, recipe.data_path());
   const std::string train = below(path, "train"), test = below(path, "test");
   const bool has_train = io::is_directory(train), has_test = has_train && io::is_directory(test);
   if (has_test && recipe.test > 0)

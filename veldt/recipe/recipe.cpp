@@ -458,9 +458,10 @@ void check_acting_keys(const Recipe& recipe, const std::string& where) {
     const std::string table = name.substr(0, name.find('.'));
     const bool of_agents =
         table == "environment" || table == "agent" || name == "train.goal" || name == "train.episodes";
-    const std::vector<std::string> of_data{"optimizer.ema", "optimizer.accumulate", "optimizer.warmup",
-                                           "train.epochs",  "train.watch",          "train.autocast",
-                                           "train.loss",    "train.metrics"};
+    const std::vector<std::string> of_data{
+        "optimizer.ema", "optimizer.accumulate", "optimizer.warmup",
+        "train.epochs",  "train.watch",          "train.autocast",
+        "train.loss",    "train.metrics",        "train.progressive_resizing"};
     const bool is_of_data = table == "data" || table == "model" || table == "block" || table == "values" ||
                             name.starts_with("optimizer.groups.") ||
                             std::find(of_data.begin(), of_data.end(), name) != of_data.end();

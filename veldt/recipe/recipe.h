@@ -94,6 +94,8 @@ struct Recipe {
   std::string watch, autocast;
   Written loss, metrics, resizing;
 
+  // Below the folder of data: unless data.path is given, a folder named after the kind.
+  const std::string& data_path() const { return path.empty() ? kind : path; }
   bool acts() const { return !acting.environment.empty(); }
   bool is_of_pictures() const { return !acts() && kind != "series" && kind != "table" && !learns_tokens(); }
   bool learns_tokens() const { return kind == "text" || kind == "pairs"; }

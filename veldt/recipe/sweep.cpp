@@ -59,9 +59,7 @@ std::optional<Watched> first_metric(const Recipe& recipe, const train::Scores& s
   for (const std::string_view of : {"val_", "test_"})
     for (const auto& [name, value] : scores) {
       if (!name.starts_with(of) || is_loss(name)) continue;
-      Recipe by_metric = recipe;
-      by_metric.watch = name.substr(of.size());
-      return Watched{name, watched_of(by_metric).larger_is_better};
+      return Watched{name, watched_of(recipe, name.substr(of.size())).larger_is_better};
     }
   return std::nullopt;
 }
@@ -128,7 +126,7 @@ void Sweep::plan_rounds() {
   if (recipe_.epochs == 0 && recipe_.steps == 0)
     throw UsageError("--halving is for runs that end after a number of steps",
                      "the recipe gives a time alone", "set train.epochs or train.steps");
-  if (varies_loss() && watched_of(recipe_).name == "loss")
+  if (compares_losses())
     throw UsageError("--halving has nothing to judge by",
                      "losses of different kinds cannot be compared, and train.watch is the loss",
                      recipe_.kind == "series" ? "leave --halving out" : "set train.watch to a metric");
@@ -267,8 +265,9 @@ void Sweep::next_round() {
   if (++round_ == rounds_.size()) return;
   Round& round = rounds_[round_];
   std::vector<std::int64_t> best = order();
+  const std::string name = score().name;
   std::erase_if(best, [&](std::int64_t i) {  // not those of earlier rounds, nor without a score
-    return share(i) < rounds_[round_ - 1].share || !mean_score(i, score().name);
+    return share(i) < rounds_[round_ - 1].share || !mean_score(i, name);
   });
   if (std::ssize(best) > round.size) best.resize(static_cast<std::size_t>(round.size));
   std::sort(best.begin(), best.end());
@@ -302,23 +301,21 @@ double Sweep::share(std::int64_t configuration) const {
   return at == shares_.end() ? rounds_[0].share : at->second;
 }
 
-bool Sweep::varies_loss() const {
+bool Sweep::compares_losses() const {
   const auto names_loss = [](const SweepAxis& axis) { return axis.key == "train.loss"; };
-  return std::any_of(axes_.begin(), axes_.end(), names_loss);
+  return std::any_of(axes_.begin(), axes_.end(), names_loss) && watched_of(recipe_).name == "loss";
 }
 
 Watched Sweep::score() const {
   const Watched watched = watched_of(recipe_);
-  std::vector<Watched> wanted = {{"val_" + watched.name, watched.larger_is_better},
-                                 {"test_" + watched.name, watched.larger_is_better},
-                                 {"test_mae", false},
-                                 {"train_loss", false}};
-  if (varies_loss())
-    std::stable_partition(wanted.begin(), wanted.end(),
-                          [](const Watched& one) { return !is_loss(one.name); });
+  const std::vector<Watched> wanted = {{"val_" + watched.name, watched.larger_is_better},
+                                       {"test_" + watched.name, watched.larger_is_better},
+                                       {"test_mae", false},
+                                       {"train_loss", false}};
+  const bool by_loss = compares_losses();
   for (const auto& [run, outcome] : outcomes_) {
     if (outcome.end != Outcome::End::done) continue;
-    if (varies_loss() && watched.name == "loss")
+    if (by_loss)
       if (const std::optional<Watched> metric = first_metric(recipe_, outcome.scores)) return *metric;
     for (const Watched& one : wanted)
       for (const auto& [name, value] : outcome.scores)

@@ -88,11 +88,13 @@ class Sweep {
   // The share of the training that a combination was to have. Runs end at an evaluation, and may have had
   // more.
   double share(std::int64_t configuration) const;
-  // Whether train.loss is swept over: losses of different kinds cannot be compared.
-  bool varies_loss() const;
+  // Whether train.loss is swept over and train.watch is the loss: those of different kinds cannot be
+  // compared.
+  bool compares_losses() const;
   // The score by which combinations are ordered, and whether a larger one is better: the watched one of the
-  // validation set if there is one, else of the test set, else the loss. Where varies_loss() no loss if there
-  // is another, and the first metric in place of a watched loss. Empty before the first outcome with a score.
+  // validation set if there is one, else of the test set, else the loss. Where compares_losses() no loss if
+  // there is another, and the first metric in place of a watched loss. Empty before the first outcome with a
+  // score.
   Watched score() const;
   // Combinations, best first: by the share they got, those whose seeds all ended well, the mean score.
   std::vector<std::int64_t> order() const;

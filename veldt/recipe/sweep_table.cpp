@@ -145,7 +145,7 @@ std::string failures_text(const SweepRow& row) {
 bool is_share(const std::string& score) {
   for (const char* end : {"accuracy", "exact_match", "macro_f1", "auroc"})
     if (score.ends_with(end)) return true;
-  return score.find("top_") != std::string::npos;
+  return score.starts_with("val_top_") || score.starts_with("test_top_");
 }
 
 // What is far behind the better half of the rows is beyond the axis, so that those can be told apart.

@@ -295,9 +295,11 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& fact
   return o;
 }
 
-Watched watched_of(const Recipe& recipe) {
+Watched watched_of(const Recipe& recipe) { return watched_of(recipe, recipe.watch); }
+
+Watched watched_of(const Recipe& recipe, const std::string& watch) {
   if (recipe.acts()) return {"return", true};
-  Watched watched{recipe.watch.empty() && recipe.kind == "text" ? "loss" : recipe.watch};
+  Watched watched{watch.empty() && recipe.kind == "text" ? "loss" : watch};
   // A series is measured in other ways.
   if (recipe.kind == "series") return {"loss"};
   for (const train::MetricMaker& make : metrics_of(recipe, nullptr)) {

@@ -29,6 +29,8 @@ struct Watched {
   bool larger_is_better = false;
 };
 Watched watched_of(const Recipe& recipe);
+// The same of another score than train.watch's.
+Watched watched_of(const Recipe& recipe, const std::string& watch);
 
 data::Loader training_loader(const Recipe& recipe, const Data& data);
 // For measuring: in order. `seed` is for a Data::prepare that draws, which no recipe's does.

@@ -22,15 +22,15 @@ bool is_like(const data::Batch& a, const data::Batch& b) {
 
 }  // namespace
 
-void BatchSlots::take(BatchSource& source, std::int64_t first, std::int64_t count,
-                      const std::optional<Adaptation>& adapt, std::int64_t step) {
+void BatchSlots::take(BatchSource& source, std::int64_t step, std::int64_t count) {
+  const std::int64_t first = step * count;
   std::vector<data::Batch> batches(static_cast<std::size_t>(count));
   bool whole = true;
   for (std::int64_t i = 0; i < count; ++i) {
     data::Batch& batch = batches[static_cast<std::size_t>(i)];
     batch = source.batch(first + i);
     whole = whole && source.is_whole(first + i, batch);
-    if (adapt) adapt->change(step, batch);
+    if (adapt_) adapt_->change(step, batch);
   }
   same_ = keep_ && whole && (kept_.empty() || fit(batches));
   if (same_ && !kept_.empty()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veldt/train/adaptation.h"
@@ -15,11 +16,11 @@ namespace veldt::train {
 class BatchSlots {
  public:
   // `keep`: whole batches of one shape are written into the same tensors each time.
-  BatchSlots(Device device, bool keep) : device_(device), keep_(keep) {}
+  BatchSlots(Device device, bool keep, std::optional<Adaptation> adapt)
+      : device_(device), keep_(keep), adapt_(std::move(adapt)) {}
 
-  // Loads that many batches, from `first` on, for a step, and changes them as that is to.
-  void take(BatchSource& source, std::int64_t first, std::int64_t count,
-            const std::optional<Adaptation>& adapt, std::int64_t step);
+  // Loads the batches of a step, `count` of them, and changes them as it is to.
+  void take(BatchSource& source, std::int64_t step, std::int64_t count);
   const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
   // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
   bool same() const { return same_; }
@@ -31,6 +32,7 @@ class BatchSlots {
 
   Device device_;
   bool keep_, same_ = false;
+  std::optional<Adaptation> adapt_;
   std::vector<data::Batch> kept_, others_;
 };
 

@@ -174,7 +174,7 @@ class Trainer::FitTask final : public Task {
         every_(options.evaluate_every > 0 ? options.evaluate_every
                                           : steps_for(1, source, trainer.options_.accumulate)),
         schedules_(schedules_of(trainer.players_, options)),
-        slots_(trainer.device(), options.record),
+        slots_(trainer.device(), options.record, options.adapt),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
         files_(trainer.model_, trainer.players_.averages(),
                {options.out, options.restore_best, options.keep_top, options.metadata, watched_,
@@ -196,8 +196,7 @@ class Trainer::FitTask final : public Task {
   optim::Optimizer& optimizer() override { return trainer_.players_[0].optimizer; }
 
   void prepare(std::int64_t step, std::int64_t) override {
-    const std::int64_t parts = trainer_.options_.accumulate;
-    slots_.take(source_, step * parts, parts, options_.adapt, step);
+    slots_.take(source_, step, trainer_.options_.accumulate);
     set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }
