@@ -153,5 +153,18 @@ TEST(SweepTable, OneBadRowDoesNotHideHowTheOthersCompare) {
   }
 }
 
+// Seeds of the better row that hardly differ make it no ruler for the other.
+TEST(SweepTable, OfTwoRowsBothAreDrawn) {
+  SweepTable table{.keys = {"optimizer.lr"}, .score = {"val_accuracy", true}, .rows = {}};
+  for (const double value : {0.985, 0.969}) {
+    SweepRow& row = table.rows.emplace_back();
+    row.settings = {"1"};
+    row.done = 2;
+    row.scores = {{.name = "val_accuracy", .mean = value, .values = {value, value + 0.0005}}};
+  }
+  EXPECT_THAT(chart_of(table, "t"), Not(HasSubstr(">0.969<")));  // beside an arrow
+  EXPECT_THAT(chart_of(table, "t"), HasSubstr(">0.97<"));        // a tick
+}
+
 }  // namespace
 }  // namespace veldt::recipe

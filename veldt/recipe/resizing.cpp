@@ -42,7 +42,7 @@ std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& fac
         fmt::format("{}: the network cannot compute pictures of {} x {}", recipe.resizing.where, width,
                     height),
         fmt::format("{}: {}", e.summary(), e.why()),
-        "let AdaptiveAvgPool2d or AdaptiveMaxPool2d make one size of all, or give a larger initial_scale");
+        "put AdaptiveAvgPool2d or AdaptiveMaxPool2d before the Flatten, which makes one size of all");
   }
   const auto change = [resizing = *resizing, steps](std::int64_t step, data::Batch& batch) {
     batch.at(0) = resizing(batch[0], static_cast<double>(step) / static_cast<double>(steps));

@@ -148,8 +148,10 @@ bool is_share(const std::string& score) {
   return score.starts_with("val_top_") || score.starts_with("test_top_");
 }
 
-// What is far behind the better half of the rows is beyond the axis, so that those can be told apart.
+// What is far behind the better half of the rows is beyond the axis, so that those can be told apart. Of two
+// rows neither is.
 void bound_axis(io::DotChart& chart, const std::vector<std::vector<double>>& values, bool larger_is_better) {
+  if (values.size() < 3) return;
   double low = values[0][0], high = low, least = low, greatest = high;
   for (std::size_t i = 0; i < values.size(); ++i)
     for (const double v : values[i]) {
