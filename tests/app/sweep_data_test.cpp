@@ -63,7 +63,9 @@ TEST_F(SweepOfData, OverKindsNeedsThoseKindsAlone) {
   const json rows = json::parse(ran.out).at("rows");
   ASSERT_EQ(rows.size(), 2U);
   for (const json& row : rows) EXPECT_EQ(row.at("failed"), 0) << row;
-  EXPECT_EQ(json::parse(bytes_of(dir_ / "s/sweep.json")).at("data").at("files"), 8);
+  const json data = json::parse(bytes_of(dir_ / "s/sweep.json")).at("data");
+  EXPECT_EQ(data.at("cifar10 cifar10").at("files"), 6);
+  EXPECT_EQ(data.at("cifar100 cifar100").at("files"), 2);
   // Each kind's files are part of what the sweep is.
   for (const char* file : {"cifar10/test_batch.bin", "cifar100/test.bin"}) {
     const std::string whole = bytes_of(dir_ / file);
@@ -81,6 +83,21 @@ TEST_F(SweepOfData, OverKindsNeedsThoseKindsAlone) {
   EXPECT_EQ(missing.exit_code, 3) << missing.err;
   EXPECT_THAT(missing.err, HasSubstr(dir_ / "cifar100"));
   EXPECT_FALSE(fs::exists(dir_ / "t"));
+}
+
+// Of more or fewer of them each is compared with itself.
+TEST_F(SweepOfData, MoreDataCanJoin) {
+  put_table();
+  fs::copy_file(dir_ / "t.csv", dir_ / "u.csv");
+  put_recipe("kind = \"table\"\npath = \"t.csv\"\ntarget = \"y\"\nvalidation = 0.2\n", "steps = 20\n");
+  ASSERT_EQ(sweep("s", {"--over", "data.path=t.csv"}).exit_code, 0);
+  ASSERT_EQ(sweep("s", {"--over", "data.path=u.csv,t.csv", "--resume"}).exit_code, 0);
+  EXPECT_EQ(sweep("s", {"--over", "data.path=u.csv", "--resume"}).exit_code, 0);
+  put_bytes(dir_ / "t.csv", "x,y\n1,2\n2,3\n3,4\n4,5\n5,6\n");
+  EXPECT_EQ(sweep("s", {"--over", "data.path=u.csv", "--resume"}).exit_code, 0);
+  const Ran other = sweep("s", {"--over", "data.path=u.csv,t.csv", "--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("table t.csv were"));
 }
 
 // One of the four combinations can never be trained: a warmup that is longer than its run.

@@ -242,9 +242,9 @@ TEST_F(SweepVerb, OtherDataAreAnotherSweep) {
   EXPECT_THAT(refusal(), HasSubstr("holds a sweep over other data"));
   EXPECT_THAT(refusal(), HasSubstr("other names or contents"));
   put_bytes(dir_ / "t.csv", table + "1,1\n");
-  EXPECT_THAT(refusal(), HasSubstr("it was begun with 1 file of " + std::to_string(table.size()) +
-                                   " bytes, and there are now 1 file of " + std::to_string(table.size() + 4) +
-                                   " bytes"));
+  EXPECT_THAT(refusal(), HasSubstr("t.csv were 1 file of " + std::to_string(table.size()) +
+                                   " bytes when it was begun, and are 1 file of " +
+                                   std::to_string(table.size() + 4) + " bytes"));
   // The same in another place.
   put_bytes(dir_ / "t.csv", table);
   fs::create_directories(dir_ / "moved");

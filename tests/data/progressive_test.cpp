@@ -45,6 +45,9 @@ TEST(ProgressiveResizing, HalvesByMeansAndReturnsWholePicturesAsTheyAre) {
   const Tensor x = reshape(arange(32, DType::f32), {1, 2, 4, 4}), half = r(x, 0);
   EXPECT_EQ(half.shape(), (Shape{1, 2, 2, 2}));
   EXPECT_THAT(half.values<float>(), ElementsAre(2.5, 4.5, 10.5, 12.5, 18.5, 20.5, 26.5, 28.5));
+  const ProgressiveResizing quarter{.initial_scale = 0.25, .size_increment = 1};
+  EXPECT_THAT(quarter(x, 0).values<float>(), ElementsAre(7.5, 23.5));  // of all pixels
+  EXPECT_EQ((ProgressiveResizing{.initial_scale = 1, .size_increment = 3}.side(32, 0)), 32);
   EXPECT_EQ(r(x, 1).shape(), x.shape());
   EXPECT_EQ(r(x, 1).values<float>(), x.values<float>());
   EXPECT_THAT(error_of<ShapeError>([&] { r(zeros({3, 4, 4}), 0); }), HasSubstr("[3, 4, 4]"));

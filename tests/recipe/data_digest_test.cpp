@@ -13,9 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 using test::put_bytes;
 
-Recipe recipe_of_kind(const std::string& kind) {
+Recipe recipe_of_kind(const std::string& kind, const std::string& path = "") {
   Recipe recipe;
-  recipe.kind = kind;
+  recipe.kind = kind, recipe.path = path;
   return recipe;
 }
 
@@ -26,8 +26,8 @@ TEST(DataDigest, IsOfPicturesInFoldersOfClasses) {
     fs::create_directories(fs::path(base + name).parent_path());
     put_bytes(base + name, std::string("picture ") + name);
   }
-  const Recipe recipe = recipe_of_kind("pictures");
-  const auto digest = [&] { return digest_of_data(recipe, dir.path(), {"p"}); };
+  const Recipe recipe = recipe_of_kind("pictures", "p");
+  const auto digest = [&] { return digest_of_data(recipe, dir.path()); };
   const DataDigest before = digest();
   EXPECT_EQ(before.files, 3);
   EXPECT_EQ(before.bytes, 2 * 21 + 20);
@@ -45,12 +45,12 @@ TEST(DataDigest, IsOfPicturesInFoldersOfClasses) {
 
 TEST(DataDigest, IsOfTheBeginningAndTheEndOfALargeFile) {
   const test::TempDir dir = test::TempDir::in_memory();
-  const Recipe recipe = recipe_of_kind("table");
+  const Recipe recipe = recipe_of_kind("table", "t.csv");
   const auto digest_with = [&](std::size_t changed) {
     std::string bytes(std::size_t{80} << 20, 'x');
     bytes.at(changed) = 'y';
     put_bytes(dir / "t.csv", bytes);
-    return digest_of_data(recipe, dir.path(), {"t.csv"}).digest;
+    return digest_of_data(recipe, dir.path()).digest;
   };
   const std::string one = digest_with(0);
   EXPECT_NE(digest_with((std::size_t{32} << 20) - 1), one);
@@ -61,11 +61,11 @@ TEST(DataDigest, IsOfTheBeginningAndTheEndOfALargeFile) {
 TEST(DataDigest, WhatIsMissingCountsNothing) {
   const test::TempDir dir = test::TempDir::in_memory();
   const Recipe recipe = recipe_of_kind("mnist");
-  const DataDigest none = digest_of_data(recipe, dir.path(), {""});
+  const DataDigest none = digest_of_data(recipe, dir.path());
   EXPECT_EQ(none.files, 0);
   fs::create_directories(dir / "mnist/raw");
   put_bytes(dir / "mnist/t10k-labels-idx1-ubyte", "abc"), put_bytes(dir / "mnist/raw/x", "abc");
-  const DataDigest some = digest_of_data(recipe, dir.path(), {""});
+  const DataDigest some = digest_of_data(recipe, dir.path());
   EXPECT_EQ(some.files, 1);
   EXPECT_EQ(some.bytes, 3);
 }

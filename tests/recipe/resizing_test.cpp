@@ -55,6 +55,22 @@ TEST(Resizing, ShowsSmallPicturesAtFirst) {
   EXPECT_NE(adapt->text, adapt_of(recipe, kPictureFacts, network, 11)->text);
 }
 
+// Small and whole pictures fit, those between do not.
+TEST(Resizing, TriesEachSizeBeforeTheFirstStep) {
+  const auto with = [](const std::string& increment) {
+    const Recipe recipe =
+        recipe_of_sides("\"PixelUnshuffle(4)\", " + kPool,
+                        "epochs = 1\nprogressive_resizing = \"linear(size_increment=" + increment + ")\"\n");
+    Facts facts;
+    facts.model = {.input = {1, 32, 32}, .outputs = 10};
+    const nn::Graph network = build_model(recipe, facts.model);
+    adapt_of(recipe, facts, network, 1'000'000'000'000);
+  };
+  with("8");
+  EXPECT_THAT(test::error_of<UsageError>([&] { with("2"); }),
+              AllOf(HasSubstr("18 x 18, from step"), HasSubstr("size_increment")));
+}
+
 TEST(Resizing, RefusesWhatCannotBe) {
   const Recipe dense = recipe_of_sides("", "epochs = 1\nprogressive_resizing = \"linear()\"\n");
   const nn::Graph network = build_model(dense, kPictureFacts.model);

@@ -65,5 +65,13 @@ TEST(Adaptation, ChangesWhatEachStepLearnsFrom) {
   }
 }
 
+TEST(Adaptation, RefusesNothing) {
+  EXPECT_THAT(test::error_of<ConfigError>([] { learned({.steps = 1, .adapt = Adaptation{}}); }),
+              HasSubstr("no function"));
+  const Adaptation emptied{[](std::int64_t, data::Batch& batch) { batch.clear(); }, "empties"};
+  EXPECT_THAT(test::error_of<ConfigError>([&] { learned({.steps = 1, .adapt = emptied}); }),
+              HasSubstr("batch of step 0"));
+}
+
 }  // namespace
 }  // namespace veldt::train

@@ -23,7 +23,6 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/core/cores.h"
 #include "veldt/core/threads.h"
-#include "veldt/io/digest.h"
 #include "veldt/io/file.h"
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/data_digest.h"
@@ -238,30 +237,28 @@ bool has_all_outcomes(recipe::Sweep sweep, const SweepFolder& folder) {
   return true;
 }
 
-// What is missing ends the sweep here, before it has a folder; one that is complete needs no data, and gets
-// the digest of none. Of one source it is that of data_digest.h.
-recipe::DataDigest checked_data(const recipe::Sweep& sweep, const SweepFlags& flags) {
-  const std::vector<recipe::Recipe> sources = sources_of(sweep);
-  recipe::DataDigest all;
-  for (const recipe::Recipe& one : sources) {
-    const recipe::DataDigest part = recipe::digest_of_data(one, flags.data, {one.path});
-    if (part.files == 0 && !one.acts()) {
-      if (flags.resume && has_all_outcomes(sweep, SweepFolder(flags.out))) return {};
-      recipe::load_data(one, flags.data);  // who reads it says what is missing
+// What is missing ends the sweep here, before it has a folder; one that is complete needs no data.
+DataDigests checked_data(const recipe::Sweep& sweep, const SweepFlags& flags) {
+  DataDigests all;
+  for (const recipe::Recipe& one : sources_of(sweep)) {
+    if (one.acts()) continue;
+    const recipe::DataDigest found = recipe::digest_of_data(one, flags.data);
+    if (found.files > 0) {
+      all.emplace(one.kind + ' ' + one.data_path(), found);
+      continue;
     }
-    all.files += part.files;
-    all.bytes += part.bytes;
-    all.digest += part.digest;
+    if (flags.resume && has_all_outcomes(sweep, SweepFolder(flags.out))) continue;
+    recipe::load_data(one, flags.data);  // who reads it says what is missing
   }
-  if (sources.size() > 1) all.digest = io::digest_of(all.digest.data(), all.digest.size());
   return all;
 }
 
 // Why rows are not ordered by the score of the validation set that train.watch names; empty if they are.
 std::string reason_of_order(const recipe::Sweep& sweep, const std::string& score) {
   if (score.empty()) return "";
-  const bool by_loss = sweep.compares_losses();
-  if (by_loss && score.ends_with("_loss"))
+  const std::vector<std::string> keys = sweep.keys();
+  const bool by_loss = sweep.compares_losses(), is_loss = score.ends_with("_loss");
+  if (is_loss && std::find(keys.begin(), keys.end(), "train.loss") != keys.end())
     return "because there is no other, though losses of different kinds cannot be compared";
   if (by_loss) return "because losses of different kinds cannot be compared";
   if (score.starts_with("val_")) return "";

@@ -96,18 +96,21 @@ std::string data_in_words(const json& data) {
 
 // Data that were missing when the sweep began have trained nothing.
 void check_same_data(const std::string& path, const json& was, const json& now) {
-  if (!was.is_object() || now.is_null() || was == now) return;
-  const std::string before = data_in_words(was), after = data_in_words(now);
-  throw UsageError(fmt::format("{} holds a sweep over other data", path),
-                   before == after ? fmt::format("it was begun with {} of other names or contents", before)
-                                   : fmt::format("it was begun with {}, and there are now {}", before, after),
-                   "give the data as they were, or begin another sweep, --out DIR");
+  for (const auto& [name, one] : now.items()) {
+    if (!was.is_object() || !was.contains(name) || was[name] == one) continue;
+    const std::string before = data_in_words(was[name]), after = data_in_words(one);
+    throw UsageError(
+        fmt::format("{} holds a sweep over other data", path),
+        fmt::format("{} were {} when it was begun, and are {}", on_one_line(name), before,
+                    before == after ? std::string("now as many of other names or contents") : after),
+        "give the data as they were, or begin another sweep, --out DIR");
+  }
 }
 
 }  // namespace
 
 SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
-                         const std::string& device, const recipe::DataDigest& data)
+                         const std::string& device, const DataDigests& data)
     : path_(std::move(path)) {
   const std::string file = in("sweep.json");
   if (!resume) check_new();
@@ -125,12 +128,16 @@ SweepFolder::SweepFolder(std::string path, const recipe::Sweep& sweep, bool resu
               {"random", o.random},
               {"halving", o.halving},
               {"device", device}};
-  if (data.files > 0) now["data"] = {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}};
+  json& of_data = now["data"] = json::object();
+  for (const auto& [name, one] : data)
+    of_data[name] = {{"files", one.files}, {"bytes", one.bytes}, {"digest", one.digest}};
   if (io::exists(file)) {
     const json before = written();
     check_same(sweep, before, now, threads);
-    // Data that are gone now may be other ones when they come back.
-    if (data.files == 0 && before.contains("data")) now["data"] = before["data"];
+    // Data that are gone now, or not read by this one, may be other ones when they come back.
+    if (const json was = before.value("data", json()); was.is_object())
+      for (const auto& [name, one] : was.items())
+        if (!of_data.contains(name)) of_data[name] = one;
   }
   now["threads"] = threads;
   io::write_file(file, io::dump_json(now, 2) + '\n');
@@ -234,7 +241,7 @@ void SweepFolder::check_same(const recipe::Sweep& sweep, const json& before, con
     throw UsageError(fmt::format("{} holds another sweep", path_), fmt::format("'{}' was different", what),
                      "give the same recipe and flags as before, or another folder, --out DIR");
   }
-  check_same_data(path_, before.value("data", json()), now.value("data", json()));
+  check_same_data(path_, before.value("data", json()), now.at("data"));
   const auto was = io::whole_number<std::int64_t>(before.value("threads", json()));
   if (!was || *was < 1 || *was > 1024)
     throw damaged(in("sweep.json"), "it does not say how many threads a run has", kOtherFolder);

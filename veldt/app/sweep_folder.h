@@ -9,6 +9,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,9 @@
 
 namespace veldt::app {
 
+// Of each of the data that a sweep reads, by "kind path".
+using DataDigests = std::map<std::string, recipe::DataDigest>;
+
 class SweepFolder {
  public:
   // Makes the folder, or takes the one of this sweep if `resume`, and holds its lock; children hold it too,
@@ -26,7 +30,7 @@ class SweepFolder {
   // with another sweep, with files that no sweep wrote or with a sweep that is not to be resumed, and while
   // it is in use; IoError corrupt and unwritable.
   SweepFolder(std::string path, const recipe::Sweep& sweep, bool resume, std::int64_t& threads,
-              const std::string& device, const recipe::DataDigest& data);
+              const std::string& device, const DataDigests& data);
 
   // Of a sweep that is there, to read. Nothing is locked.
   explicit SweepFolder(std::string path) : path_(std::move(path)) {}

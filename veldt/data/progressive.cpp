@@ -6,12 +6,13 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/interpolate.h"
+#include "veldt/ops/pooling.h"
 
 namespace veldt::data {
 
 std::int64_t ProgressiveResizing::side(std::int64_t whole, double share) const {
   check();
-  if (share >= 1 - finetune_fraction) return whole;
+  if (share >= 1 - finetune_fraction || initial_scale == 1) return whole;
   const double scale = initial_scale + (1 - initial_scale) * std::max(share, 0.0) / (1 - finetune_fraction);
   const auto pixels = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(whole) + 1e-9));
   return std::clamp<std::int64_t>(pixels / size_increment * size_increment, std::min(size_increment, whole),
@@ -24,6 +25,9 @@ Tensor ProgressiveResizing::operator()(const Tensor& pictures, double share) con
                      "they are [n, channels, height, width]", "resize other data by a function of your own");
   const std::int64_t height = side(pictures.size(2), share), width = side(pictures.size(3), share);
   if (height == pictures.size(2) && width == pictures.size(3)) return pictures;
+  // The nearest two pixels of each side are all that linear weights see.
+  if (2 * height < pictures.size(2) || 2 * width < pictures.size(3))
+    return adaptive_avg_pool2d(pictures, PerDim{height, width});
   return interpolate(pictures, {.size = PerDim{height, width}, .mode = Interpolation::linear});
 }
 

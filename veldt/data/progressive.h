@@ -18,8 +18,8 @@ struct ProgressiveResizing {
   // The side of pictures after that share of the steps, 0 to 1, of those that are `whole` pixels long: never
   // more than that, and at least 1. Between the first step and the last share it grows along a line.
   std::int64_t side(std::int64_t whole, double share) const;
-  // Pictures [n, channels, height, width] of floats, made smaller by linear weights; whole ones are returned
-  // as they are. Throws ShapeError for another rank.
+  // Pictures [n, channels, height, width] of floats, made smaller by linear weights, below half of a side by
+  // means; whole ones are returned as they are. Throws ShapeError for another rank.
   Tensor operator()(const Tensor& pictures, double share) const;
   std::string text() const;
   // side() and operator() call it. Throws ConfigError unless 0 < initial_scale <= 1, 0 <= finetune_fraction

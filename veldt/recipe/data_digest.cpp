@@ -77,13 +77,9 @@ void add_contents(io::Digest& digest, const DataFile& file, std::uint64_t most) 
 
 }  // namespace
 
-DataDigest digest_of_data(const Recipe& recipe, const std::string& folder,
-                          const std::vector<std::string>& paths) {
-  std::vector<DataFile> files;
-  for (const std::string& path : paths)
-    for (DataFile& file : files_below(below(folder, path.empty() ? recipe.kind : path),
-                                      recipe.kind == "pictures" || recipe.denoises()))
-      files.push_back(std::move(file));
+DataDigest digest_of_data(const Recipe& recipe, const std::string& folder) {
+  const std::vector<DataFile> files =
+      files_below(below(folder, recipe.data_path()), recipe.kind == "pictures" || recipe.denoises());
   DataDigest found;
   io::Digest digest;
   const std::uint64_t most = std::max(kLeastRead, kMostRead / std::max<std::uint64_t>(files.size(), 1));

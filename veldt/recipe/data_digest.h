@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "veldt/recipe/recipe.h"
 
@@ -16,11 +15,10 @@ struct DataDigest {
   bool operator==(const DataDigest&) const = default;
 };
 
-// Of the files that the recipe reads below `folder` from each of `paths` (data.path): a file, the pictures of
-// a folder and the folders in it, or the files of a folder. Contents are read up to 64 MiB in all, or 4 KiB
+// Of the files that the recipe reads below `folder`: a file, the pictures of a folder and the folders in it,
+// or the files of a folder. Contents are read up to 64 MiB in all, or 4 KiB
 // of each of very many files: the beginning and the end. Where the data are does not matter, only what is
 // there. What is missing counts nothing, so that there may be no files.
-DataDigest digest_of_data(const Recipe& recipe, const std::string& folder,
-                          const std::vector<std::string>& paths);
+DataDigest digest_of_data(const Recipe& recipe, const std::string& folder);
 
 }  // namespace veldt::recipe

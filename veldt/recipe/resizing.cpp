@@ -30,19 +30,34 @@ std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& fac
   const std::optional<data::ProgressiveResizing> resizing = resizing_of(recipe);
   if (!resizing) return std::nullopt;
   const Shape& whole = facts.model.input;  // [channels, height, width]
-  const std::int64_t height = resizing->side(whole[1], 0), width = resizing->side(whole[2], 0);
-  try {
-    const nn::Evaluating now(network);
-    const NoGrad off;
-    network(zeros({1, whole[0], height, width}, DType::f32, network.parameters().at(0).device()));
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& e) {
-    throw UsageError(
-        fmt::format("{}: the network cannot compute pictures of {} x {}", recipe.resizing.where, width,
-                    height),
-        fmt::format("{}: {}", e.summary(), e.why()),
-        "put AdaptiveAvgPool2d or AdaptiveMaxPool2d before the Flatten, which makes one size of all");
+  const Device device = network.parameters().at(0).device();
+  const auto size_at = [&](std::int64_t step) {
+    const double share = static_cast<double>(step) / static_cast<double>(steps);
+    return Shape{1, whole[0], resizing->side(whole[1], share), resizing->side(whole[2], share)};
+  };
+  for (std::int64_t step = 0; step < steps;) {
+    const Shape size = size_at(step);
+    try {
+      const nn::Evaluating now(network);
+      const NoGrad off;
+      network(zeros(size, DType::f32, device));
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {
+      throw UsageError(
+          fmt::format("{}: the network cannot compute pictures of {} x {}, from step {} on",
+                      recipe.resizing.where, size[3], size[2], step),
+          fmt::format("{}: {}", e.summary(), e.why()),
+          "put AdaptiveAvgPool2d or AdaptiveMaxPool2d before a Flatten, which makes one size of all, "
+          "and give a size_increment that all halvings divide");
+    }
+    // The first step of the next size: pictures only grow.
+    std::int64_t end = steps;
+    for (std::int64_t same = step; end - same > 1;) {
+      const std::int64_t middle = same + (end - same) / 2;
+      (size_at(middle) == size ? same : end) = middle;
+    }
+    step = end;
   }
   const auto change = [resizing = *resizing, steps](std::int64_t step, data::Batch& batch) {
     batch.at(0) = resizing(batch[0], static_cast<double>(step) / static_cast<double>(steps));

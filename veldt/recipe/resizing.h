@@ -17,7 +17,7 @@ namespace veldt::recipe {
 // number of steps is given.
 std::optional<data::ProgressiveResizing> resizing_of(const Recipe& recipe);
 // For FitOptions::adapt, in a run of that many steps: none without the key. Throws as above, and UsageError
-// if the network cannot compute the smallest pictures.
+// if the network cannot compute pictures of a size that will come.
 std::optional<train::Adaptation> adapt_of(const Recipe& recipe, const Facts& facts, const nn::Module& network,
                                           std::int64_t steps);
 

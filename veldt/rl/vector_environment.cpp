@@ -56,7 +56,9 @@ VectorEnvironment::VectorEnvironment(EnvironmentPtr environment, std::int64_t co
 void VectorEnvironment::begin(Copy& copy) {
   environment_->reset(copy.state, copy.rng);
   if (state_size_ == 0) state_size_ = copy.state.size();
-  if (copy.state.empty() || copy.state.size() != state_size_)
+  if (copy.state.empty())
+    throw strange(spec(), "has an empty state", "reset() has to put a number there at least");
+  if (copy.state.size() != state_size_)
     throw strange(spec(), "has a state of another length",
                   str("reset() made ", copy.state.size(), " numbers, and there were ", state_size_));
   copy.steps = 0;

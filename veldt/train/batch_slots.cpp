@@ -30,7 +30,11 @@ void BatchSlots::take(BatchSource& source, std::int64_t step, std::int64_t count
     data::Batch& batch = batches[static_cast<std::size_t>(i)];
     batch = source.batch(first + i);
     whole = whole && source.is_whole(first + i, batch);
-    if (adapt_) adapt_->change(step, batch);
+    if (!adapt_) continue;
+    adapt_->change(step, batch);
+    if (batch.empty())
+      throw ConfigError(str("FitOptions::adapt left nothing of a batch of step ", step),
+                        "there is nothing to learn from", "leave its tensors, changed");
   }
   same_ = keep_ && whole && (kept_.empty() || fit(batches));
   if (same_ && !kept_.empty()) {

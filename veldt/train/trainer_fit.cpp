@@ -25,6 +25,9 @@ void check_fit(const FitOptions& options, const BatchSource& source, const data:
   if (options.resume && options.out.empty())
     throw ConfigError("there is nothing to resume", "a run is resumed from its folder, and none was given",
                       "set FitOptions::out");
+  if (options.adapt && !options.adapt->change)
+    throw ConfigError("FitOptions::adapt does nothing", "it has no function",
+                      "set its change, or leave it out");
   if (validation == nullptr && (options.patience > 0 || !options.watch.empty() || options.keep_top > 0))
     throw ConfigError("there is nothing to watch",
                       "patience, watch and keep_top need a validation set, and there is none",
