@@ -142,6 +142,23 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
     message(STATUS "libcurl or libcrypto was not found: Veldt will not download data sets "
       "(apt-get install libcurl4-openssl-dev libssl-dev)")
   endif()
+  # MPI, for a library of its own: where Debian puts it, then Fedora, then a folder above that MPI_HOME names.
+  foreach(mpi openmpi mpich)
+    set(veldt_mpi_name mpi)
+    if(mpi STREQUAL "mpich")
+      set(veldt_mpi_name mpich mpi)
+    endif()
+    find_path(VELDT_${mpi}_INCLUDE mpi.h NO_DEFAULT_PATH
+      PATHS $ENV{MPI_HOME}/include /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/include
+            /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi} /usr/include/${mpi}-${CMAKE_SYSTEM_PROCESSOR})
+    find_library(VELDT_${mpi}_LIBRARY NAMES ${veldt_mpi_name} NO_DEFAULT_PATH
+      PATHS $ENV{MPI_HOME}/lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/lib /usr/lib64/${mpi}/lib
+            /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+    mark_as_advanced(VELDT_${mpi}_INCLUDE VELDT_${mpi}_LIBRARY)
+  endforeach()
+  if(NOT VELDT_openmpi_LIBRARY AND NOT VELDT_mpich_LIBRARY)
+    message(STATUS "MPI was not found: Veldt will train in one process (apt-get install libopenmpi-dev)")
+  endif()
 endif()
 # The command's alone: an installed library is used without them.
 if(VELDT_BUILD_APP)

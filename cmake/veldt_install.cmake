@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, so that find_package(Veldt) and pkg-config work in a user's project wherever
-# the tree is moved to; and what `cpack -G DEB` makes of it: veldt (the command), libveldt-dev, and veldt-cuda where
-# the CUDA backend is built.
+# the tree is moved to; and what `cpack -G DEB` makes of it: veldt (the command), libveldt-dev, and
+# veldt-cuda, veldt-openmpi and veldt-mpich where their libraries are built.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Veldt)
@@ -23,6 +23,11 @@ if(TARGET veldt_cuda)
   # Optional: ./dev paint does not build it.
   install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda OPTIONAL)
 endif()
+foreach(mpi openmpi mpich)
+  if(TARGET veldt_${mpi})
+    install(TARGETS veldt_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${mpi} OPTIONAL)
+  endif()
+endforeach()
 # Public is veldt.h, and what it includes, in any depth.
 set(headers veldt/veldt.h veldt/core/guarded.h)  # with the latter backends are written
 set(unread ${headers})
@@ -75,6 +80,16 @@ if(TARGET veldt_cuda)
   list(APPEND packages veldt-cuda:cuda)
   list(APPEND CPACK_COMPONENTS_ALL cuda)
 endif()
+foreach(mpi openmpi mpich)
+  if(TARGET veldt_${mpi})
+    list(APPEND packages veldt-${mpi}:${mpi})
+    list(APPEND CPACK_COMPONENTS_ALL ${mpi})
+    string(TOUPPER ${mpi} component)
+    set(CPACK_DEBIAN_${component}_PACKAGE_NAME veldt-${mpi})
+    set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "veldt (= ${PROJECT_VERSION})")
+  endif()
+endforeach()
 foreach(package ${packages})
   string(REPLACE ":" ";" package ${package})
   list(GET package 0 name)

@@ -19,6 +19,7 @@
 #include "veldt/app/verbs.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
+#include "veldt/dist/mpi.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/device_library.h"
 #include "veldt/tensor/fallback.h"
@@ -111,6 +112,20 @@ void report_libraries(Report& report) {
     numbers[v.library] = v.version;
   }
   report.add("libraries", true, text, {{"versions", numbers}});
+}
+
+// None that is missing is a failure either: one process then trains by itself.
+void report_mpi(Report& report) {
+  std::string text;
+  Json facts = Json::object();
+  for (const dist::Mpi kind : {dist::Mpi::openmpi, dist::Mpi::mpich}) {
+    const dist::MpiReport found = dist::look_for_mpi(kind);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", dist::name_of(kind),
+                        found.usable ? fmt::format("{}, {}", found.version, found.path) : found.reason);
+    facts[dist::name_of(kind)] = {
+        {"usable", found.usable}, {"library", found.path}, {"version", found.version}};
+  }
+  report.add("mpi", true, text, {{"mpi", facts}});
 }
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -222,6 +237,7 @@ int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
                          cpu::instruction_set()),
              {{"instruction_set", cpu::instruction_set()}});
   for (std::size_t i = 1; i <= kLibraryKinds; ++i) report_devices(report, static_cast<DeviceKind>(i));
+  report_mpi(report);
   report_lacking(report, chosen.device);
   report_threads(report, machine);
   report_memory(report, machine);

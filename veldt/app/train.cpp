@@ -12,6 +12,7 @@
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/ranks.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/run_folder.h"
 #include "veldt/cli/signals.h"
@@ -24,7 +25,9 @@
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/ops/shape.h"
+#include "veldt/core/threads.h"
 #include "veldt/recipe/coherence.h"
+#include "veldt/recipe/data_digest.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/measure.h"
@@ -97,7 +100,7 @@ std::int64_t step_of(double share, const Training& training) {
   return std::min(steps, (std::max<std::int64_t>(least, 1) + every - 1) / every * every);
 }
 
-train::FitOptions fit_options(const TrainFlags& flags, const Training& training) {
+train::FitOptions fit_options(const TrainFlags& flags, const Training& training, const Ranks& ranks) {
   const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
   o.epochs = recipe.epochs;
@@ -114,6 +117,8 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
   o.config = recipe::in_json(recipe, kMayChange);
+  o.ranks = ranks.communicator();
+  o.parts = flags.exact;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
@@ -315,30 +320,54 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   report_training(flags, context, training, result, scores);
 }
 
-int train_recipe(TrainFlags flags, Context& context) {
+// What the processes of one training must have alike.
+nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
+  const recipe::DataDigest data = recipe::digest_of_data(recipe, flags.data);
+  return {{"version", VELDT_VERSION},
+          {"recipe", recipe::in_json(recipe, kMayChange)},
+          {"data", {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}}},
+          {"threads", num_threads()},
+          {"resume", flags.resume},
+          {"exact", flags.exact},
+          {"until", flags.until}};
+}
+
+int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   const DeviceChoice device = choose_device(flags.device);
   const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
   recipe::check_model(recipe);
   recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
-  if (recipe.acts()) return train_agent(std::move(flags), recipe, context);
+  if (flags.find_rate || flags.overfit) ranks.must_be_alone(flags.find_rate ? "--find-rate" : "--overfit");
+  if (recipe.acts()) {
+    ranks.must_be_alone("training an agent");
+    if (flags.exact > 0)
+      throw UsageError("--exact is for batches of examples", "an agent makes its own", "leave it out");
+    return train_agent(std::move(flags), recipe, context);
+  }
   recipe::check_transforms(recipe);
   const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;
-  if (flags.out.empty()) flags.out = folder_named_after(flags.config, !is_new);
-  if (is_new) check_for_strange_files(flags.out);
-  flags.data = data_folder(recipe, flags.data, context);
+  if (flags.out.empty()) flags.out = ranks.is_first() ? folder_named_after(flags.config, !is_new) : "";
+  flags.out = ranks.as_first(flags.out);
+  if (is_new && ranks.is_first()) check_for_strange_files(flags.out);
+  if (ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
+  ranks.barrier();  // what it has downloaded is there for those beside it
+  if (!ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
+  if (!ranks.alone()) ranks.must_agree(facts_of(recipe, flags));
   Training training(recipe, flags.data, device.device);
-  io::make_directories(flags.out);
   const std::string model_file = in_run(flags, "model.safetensors");
-  io::check_writable(model_file);
+  if (ranks.is_first()) {
+    io::make_directories(flags.out);
+    io::check_writable(model_file);
+  }
   if (flags.find_rate) return look_for_rate(flags, context, training), kOk;
   if (flags.overfit) return look_at_one_batch(context, training), kOk;
   const std::int64_t steps = training.steps();
   if (!context.quiet)
-    print_note(fmt::format("training {} parameters on {} examples, {}, into {}; {}, on {}",
+    print_note(fmt::format("training {} parameters on {} examples, {}, into {}; {}, on {}{}",
                            training.model.parameter_count(), training.data.train->size(),
                            steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
-                           flags.out, what_a_step_takes(training), device.reason));
+                           flags.out, what_a_step_takes(training), device.reason, ranks.in_words()));
   const StopOnSignal signal;
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
@@ -346,14 +375,16 @@ int train_recipe(TrainFlags flags, Context& context) {
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
   events.on_warning = [&view](const std::string& text) { view.warn(text); };
   events.should_stop = [&signal] { return signal.requested(); };
+  events.on_checkpoint = [&ranks](std::int64_t, const std::string& path) { ranks.saved(path); };
   events.on_start = [&](std::int64_t step) {
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
   const train::FitResult result = training.trainer->fit(
-      training.train, training.validation ? &*training.validation : nullptr, fit_options(flags, training),
-      events, [&view](const train::Evaluation& e) { view.update(e); });
+      training.train, training.validation ? &*training.validation : nullptr,
+      fit_options(flags, training, ranks), events, [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
+  if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
   if (result.run.stop == train::Stop::asked) {
     if (result.run.checkpoint_error) {  // then nothing else holds the weights
       recipe::save(model_file, recipe, training.data.facts, training.model, {});
@@ -412,6 +443,9 @@ Run add_train(VerbOptions& verb, Context& context) {
              "check whether one batch can be learned by heart, and train nothing")
       .excludes(find_rate)
       .command_line_only();
+  add_count(verb, "--exact", flags->exact, {.least = 1, .most = 1 << 20},
+            "compute each batch in so many parts: then 1 process and up to so many give the same bits")
+      .command_line_only();
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
@@ -419,8 +453,12 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
       "  veldt train recipes/mnist.toml --data data --find-rate\n"
       "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n"
+      "  mpirun -n 4 veldt train recipes/mnist.toml              four processes, one training\n"
       "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");
-  return [flags, &context] { return train_recipe(*flags, context); };
+  return [flags, &context] {
+    Ranks ranks(context);
+    return ranks.run([&] { return train_recipe(*flags, context, ranks); });
+  };
 }
 
 }  // namespace veldt::app

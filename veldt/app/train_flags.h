@@ -19,6 +19,7 @@ struct TrainFlags {
   std::int64_t keep = 3;
   double every = 30;
   std::int64_t top = 0;
+  std::int64_t exact = 0;  // parts of a batch; 0: one for each process
   double until = 1;
   bool resume = false, find_rate = false, overfit = false;
 };

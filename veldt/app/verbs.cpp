@@ -1,6 +1,8 @@
 // The command: its verbs in the order of the help.
 #include "veldt/app/verbs.h"
 
+#include "veldt/app/ranks.h"
+
 namespace veldt::app {
 
 namespace {
@@ -20,26 +22,28 @@ const Program& program() {
       .version = VELDT_VERSION,
       .summary = "neural networks: fields that draw pictures, and recipes for all others",
       .examples = kExamples,
-      .verbs = {
-          {"fit", "teach a network a picture", add_fit},
-          {"render", "draw a learned picture at any size", add_render},
-          {"resize", "bring a picture to another size by a classical filter", add_resize},
-          {"compare", "measure how two pictures differ", add_compare},
-          {"train", "train a network as a recipe says", add_train},
-          {"sweep", "train a recipe with several values, and compare", add_sweep},
-          {"eval", "measure a trained network", add_eval},
-          {"predict", "let a trained network classify, write or predict", add_predict},
-          {"play", "let a trained agent act, and watch it", add_play},
-          {"import", "bring in a network's tensors from PyTorch and others", add_import},
-          {"run", "run an ONNX graph on arrays and pictures", add_run},
-          {"export", "write a trained network or a field as an ONNX file", add_export},
-          {"info", "show what is in a file", add_info},
-          {"csv", "turn pictures into pixel tables and back", add_csv},
-          {"data", "look at a data set", add_data},
-          {"config", "show the settings and where each comes from", add_config},
-          {"doctor", "check the installation, and measure its speed", add_doctor},
-          {"completion", "print a script that completes the command in a shell", add_completion},
-      }};
+      .verbs =
+          {
+              {"fit", "teach a network a picture", add_fit},
+              {"render", "draw a learned picture at any size", add_render},
+              {"resize", "bring a picture to another size by a classical filter", add_resize},
+              {"compare", "measure how two pictures differ", add_compare},
+              {"train", "train a network as a recipe says", add_train},
+              {"sweep", "train a recipe with several values, and compare", add_sweep},
+              {"eval", "measure a trained network", add_eval},
+              {"predict", "let a trained network classify, write or predict", add_predict},
+              {"play", "let a trained agent act, and watch it", add_play},
+              {"import", "bring in a network's tensors from PyTorch and others", add_import},
+              {"run", "run an ONNX graph on arrays and pictures", add_run},
+              {"export", "write a trained network or a field as an ONNX file", add_export},
+              {"info", "show what is in a file", add_info},
+              {"csv", "turn pictures into pixel tables and back", add_csv},
+              {"data", "look at a data set", add_data},
+              {"config", "show the settings and where each comes from", add_config},
+              {"doctor", "check the installation, and measure its speed", add_doctor},
+              {"completion", "print a script that completes the command in a shell", add_completion},
+          },
+      .before = check_launch};
   return veldt;
 }
 

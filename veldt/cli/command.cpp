@@ -42,6 +42,7 @@ class Command {
     const VerbOptions* verb = parse(context);
     if (verb == nullptr) return kOk;
     if (context.threads) set_num_threads(static_cast<int>(*context.threads));
+    if (program_.before) program_.before(verb->path());
     try {
       const int status = verb->run();
       if (const std::string shortage = thread_shortage(); !shortage.empty())

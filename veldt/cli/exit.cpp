@@ -29,6 +29,7 @@ int code_of(const Error& error) {
   if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return kDevice;
   if (dynamic_cast<const DivergedError*>(&error) != nullptr) return kDiverged;
   if (dynamic_cast<const ThresholdError*>(&error) != nullptr) return kBelowThreshold;
+  if (dynamic_cast<const LostError*>(&error) != nullptr) return kLost;
   if (const auto* stopped = dynamic_cast<const StoppedError*>(&error)) return stopped->exit_code();
   return kInternal;
 }

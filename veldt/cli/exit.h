@@ -22,6 +22,7 @@ enum ExitCode : int {
   kDiverged = 7,        // training produced a number that is not finite
   kBelowThreshold = 8,  // a result misses a required threshold (--min-psnr)
   kCorrupt = 9,         // a checkpoint or model is damaged, or of a newer version
+  kLost = 10,           // another process of the same training is gone
   kInterrupted = 128,   // 128 plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
 };
 

@@ -46,6 +46,8 @@ struct Program {
   std::string summary;      // one line, the head of its help
   std::string examples;     // lines of the help, indented by two
   std::vector<Verb> verbs;  // in the order in which help lists them
+  // Called with a verb before it runs ("data show"); may throw.
+  std::function<void(const std::string& verb)> before = {};
 };
 
 }  // namespace veldt::cli

@@ -48,6 +48,7 @@ OutOfMemory::~OutOfMemory() = default;
 ConfigError::~ConfigError() = default;
 UsageError::~UsageError() = default;
 DivergedError::~DivergedError() = default;
+LostError::~LostError() = default;
 IoError::~IoError() = default;
 
 }  // namespace veldt

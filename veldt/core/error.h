@@ -116,6 +116,13 @@ class DivergedError : public Error {
   ~DivergedError() override;
 };
 
+// Another process of the same training is gone, or nothing is heard of it.
+class LostError : public Error {
+ public:
+  using Error::Error;
+  ~LostError() override;
+};
+
 // A file that could not be read or written. The kind tells a caller how to react.
 class IoError : public Error {
  public:

@@ -81,6 +81,21 @@ void check_alike(const std::vector<Example>& examples) {
                        "bring them to one shape by a transform, or give a collate function");
 }
 
+void check_option(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  throw ConfigError(str("a loader cannot have ", name, " = ", value),
+                    value < least ? str("the least is ", least) : str("the most is ", most),
+                    str("give one of ", least, " to ", most));
+}
+
+void check_numbers(const Example& example, const std::string& name, bool transformed) {
+  for (std::size_t k = 0; k < example.size(); ++k)
+    if (const std::string found = first_not_finite(example[k]); !found.empty())
+      throw IoError(IoError::Kind::malformed, str(name, " holds a number that is not finite"),
+                    str("tensor ", k, " has ", found, transformed ? ", after its transform" : ""),
+                    "correct the data, or leave the example out (data::subset)");
+}
+
 }  // namespace
 
 Sampler in_order(std::int64_t size) {
@@ -142,15 +157,9 @@ struct Loader::State {
     const std::int64_t size = set->size();
     if (!options.sampler.at)
       options.sampler = options.shuffle ? shuffled(size, options.seed) : in_order(size);
-    const auto check = [](const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-      if (value < least || value > most)
-        throw ConfigError(str("a loader cannot have ", name, " = ", value),
-                          value < least ? str("the least is ", least) : str("the most is ", most),
-                          str("give one of ", least, " to ", most));
-    };
-    check("batch", options.batch, 1, std::int64_t{1} << 31);
-    check("workers", options.workers, 0, 256);
-    check("ahead", options.ahead, 1, 1 << 16);
+    check_option("batch", options.batch, 1, std::int64_t{1} << 31);
+    check_option("workers", options.workers, 0, 256);
+    check_option("ahead", options.ahead, 1, 1 << 16);
     const std::int64_t drawn = options.sampler.size;
     batches = options.drop_last ? drawn / options.batch : (drawn + options.batch - 1) / options.batch;
     if (batches < 1)
@@ -160,14 +169,7 @@ struct Loader::State {
                         options.drop_last ? "use a smaller batch, or keep the last" : "give it examples");
   }
 
-  ~State() {
-    {
-      const std::lock_guard lock(mutex);
-      stop = true;
-    }
-    work.notify_all();
-    for (std::thread& t : threads) t.join();
-  }
+  ~State() { forget(); }
 
   Example example(std::int64_t epoch, std::int64_t position) const {
     const std::int64_t i = options.sampler.at(epoch, position);
@@ -179,30 +181,31 @@ struct Loader::State {
     return options.transform(set->get(i), rng);
   }
 
-  void check_numbers(const Example& example, std::int64_t i) const {
-    for (std::size_t k = 0; k < example.size(); ++k)
-      if (const std::string found = first_not_finite(example[k]); !found.empty())
-        throw IoError(IoError::Kind::malformed, str(set->name_of(i), " holds a number that is not finite"),
-                      str("tensor ", k, " has ", found, options.transform ? ", after its transform" : ""),
-                      "correct the data, or leave the example out (data::subset)");
+  std::int64_t examples_of(std::int64_t whole) const {
+    const std::int64_t begin = whole % batches * options.batch;
+    return std::min(options.batch, options.sampler.size - begin);
   }
 
   // The result does not depend on the calling thread: work within a batch is never shared among threads.
   Batch make(std::int64_t number) const {
     const SerialScope serial;
     const NoGrad off;
-    const std::int64_t epoch = number / batches, in_epoch = number % batches;
-    const std::int64_t begin = in_epoch * options.batch;
-    const std::int64_t end = std::min(begin + options.batch, options.sampler.size);
+    const std::int64_t whole = number / parts.count(), part = parts.first + number % parts.count();
+    const std::int64_t epoch = whole / batches, in_epoch = whole % batches;
+    const std::int64_t first = in_epoch * options.batch, all = examples_of(whole);
+    const std::int64_t begin = first + parts.begin_of(part, all), end = first + parts.begin_of(part + 1, all);
+    if (begin == end) return {};
     std::vector<Example> examples;
     for (std::int64_t p = begin; p < end; ++p) try {
         examples.push_back(example(epoch, p));
-        if (options.check_finite) check_numbers(examples.back(), options.sampler.at(epoch, p));
+        if (options.check_finite)
+          check_numbers(examples.back(), set->name_of(options.sampler.at(epoch, p)),
+                        static_cast<bool>(options.transform));
       } catch (const std::exception&) {
         const std::int64_t i = options.sampler.at(epoch, p);
         throw_located(i < 0 || i >= set->size() ? str("position ", p) : set->name_of(i));
       }
-    Rng rng = stream_of(Draw::batch, options.seed, epoch, in_epoch);
+    Rng rng = stream_of(Draw::batch, options.seed, epoch, in_epoch * parts.of + part);
     return options.collate ? options.collate(std::move(examples), rng) : stacked(std::move(examples), rng);
   }
 
@@ -244,6 +247,18 @@ struct Loader::State {
     }
   }
 
+  // Ends the threads, which make what is no longer wanted; the next take() starts them again.
+  void forget() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    work.notify_all();
+    for (std::thread& t : threads) t.join();
+    threads.clear();
+    stop = false;
+  }
+
   Batch take(std::int64_t number, std::int64_t last) {
     std::unique_lock lock(mutex);
     stop_at = last;
@@ -271,6 +286,7 @@ struct Loader::State {
   DatasetPtr set;
   LoaderOptions options;
   std::int64_t batches = 0;
+  Parts parts;
   double waited = 0;
 
   std::mutex mutex;
@@ -307,8 +323,20 @@ Batch Loader::batch(std::int64_t number, std::int64_t end) {
   return batch;
 }
 
+void Loader::take_parts(const Parts& parts) {
+  if (parts.first < 0 || parts.first >= parts.end || parts.end > parts.of)
+    throw ConfigError(str("there are no parts ", parts.first, " to ", parts.end - 1, " of ", parts.of),
+                      "they are counted from 0", "give one at least that exists");
+  if (state_->parts == parts) return;
+  state_->forget();
+  state_->parts = parts;
+}
+const Parts& Loader::parts() const { return state_->parts; }
+std::int64_t Loader::examples(std::int64_t number) const { return state_->examples_of(number); }
+
 Loader::Epoch Loader::epoch(std::int64_t epoch) {
-  return {*this, epoch * batches(), (epoch + 1) * batches()};
+  const std::int64_t count = batches() * state_->parts.count();
+  return {*this, epoch * count, (epoch + 1) * count};
 }
 
 }  // namespace veldt::data

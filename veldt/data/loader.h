@@ -57,6 +57,17 @@ struct LoaderOptions {
   bool check_finite = false;
 };
 
+// Which parts of each batch a loader makes: first .. end - 1 of `of`, neighbours of about the same size. With
+// fewer examples than parts some are empty.
+struct Parts {
+  std::int64_t first = 0, end = 1, of = 1;
+
+  std::int64_t count() const { return end - first; }
+  bool operator==(const Parts&) const = default;
+  // The first example of a part, of a batch of that many.
+  std::int64_t begin_of(std::int64_t part, std::int64_t examples) const { return examples * part / of; }
+};
+
 class Loader {
  public:
   // Throws ConfigError for an empty set, and for numbers that are out of range.
@@ -73,6 +84,14 @@ class Loader {
   // An Error names its example; other exceptions of the data set or transform become an Error. For one thread
   // at a time.
   Batch batch(std::int64_t number);
+  // From now on batch() counts parts: number n is part first + n % count of batch n / count, a batch by
+  // itself for collate functions, and without tensors if it is empty. Which examples a part has, and what
+  // chance does to each, are the whole batch's; batches() stays that of whole ones. Throws ConfigError unless
+  // 0 <= first < end <= of.
+  void take_parts(const Parts& parts);
+  const Parts& parts() const;
+  // Of a batch, counted over all epochs.
+  std::int64_t examples(std::int64_t number) const;
 
   // The batches of one epoch: for (const Batch& b : loader.epoch(0)).
   class Epoch;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
@@ -154,7 +155,7 @@ void Optimizer::step() { take_step({}); }
 void Optimizer::step_if(const std::function<bool()>& wanted) { take_step(wanted); }
 
 void Optimizer::take_step(const std::function<bool()>& wanted) {
-  const std::vector<Slab::Range>& ranges = slab_.collect();
+  const std::vector<Slab::Range>& ranges = use_gradients();
   if (recording())
     record_host(
         "optimizer step", {slab_.values().view(), slab_.gradients().view()},
@@ -165,6 +166,12 @@ void Optimizer::take_step(const std::function<bool()>& wanted) {
   else if (!wanted || wanted())
     step_over(ranges);  // without the copy of the ranges
   slab_.mark_changed();
+  changed_ = false;
+}
+
+const std::vector<Slab::Range>& Optimizer::use_gradients() {
+  if (change_ && !std::exchange(changed_, true)) change_();
+  return slab_.collect();
 }
 
 bool Optimizer::unscale_gradients(double scale) {
@@ -175,6 +182,7 @@ bool Optimizer::unscale_gradients(double scale) {
 
 void Optimizer::zero_grad() {
   for (Tensor p : slab_.parameters()) p.zero_grad();
+  changed_ = false;
 }
 
 double Optimizer::norm_of_collected() const {
@@ -189,7 +197,7 @@ double Optimizer::norm_of_collected() const {
 }
 
 double Optimizer::gradient_norm() {
-  slab_.collect();
+  use_gradients();
   return norm_of_collected();
 }
 
@@ -205,7 +213,7 @@ double Optimizer::clip_gradients(double max_norm) {
     throw Error("clip_gradients() cannot be recorded in a Plan",
                 "it gives the norm back, which a replay cannot",
                 "give the optimizer the option clip.norm; its step() then clips at each replay");
-  slab_.collect();
+  use_gradients();
   return clip_norm(max_norm);
 }
 
@@ -221,7 +229,7 @@ double Optimizer::clip_norm(double max_norm) {
 
 void Optimizer::clip_gradient_values(double limit) {
   check_limit("value", limit);
-  slab_.collect();
+  use_gradients();
   host_work(
       "clip", {slab_.gradients().view()}, [this, limit](auto) { clip_collected({.limit = limit}); },
       CallKind::numbers);
@@ -236,7 +244,7 @@ std::optional<std::string> Optimizer::first_bad(const Tensor& slab) const {
 }
 
 std::optional<std::string> Optimizer::first_bad_gradient() {
-  slab_.collect();
+  use_gradients();
   return first_bad(slab_.gradients());
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "veldt/core/optimizer_step.h"
 #include "veldt/optim/slab.h"
@@ -61,6 +62,15 @@ class Optimizer {
   const std::vector<std::string>& names() const { return slab_.names(); }
   // All values and gradients, for an all-reduce or an inspection.
   const Slab& slab() const { return slab_; }
+
+  // Completes the gradients in slab(), as step() does: those that are elsewhere are copied there, and
+  // parameters without one have zeros. For who adds up the gradients of several processes before a step.
+  void collect_gradients() { slab_.collect(); }
+  // From now on parameter i has the gradient that is in slab(), as if backward() had left it there.
+  void take_gradient(std::size_t i) { slab_.take_gradient(i); }
+  // Called before step(), clipping and gradient_norm() look at the gradients, once a step: it may change
+  // them, as the sum over processes does. Empty: nothing is.
+  void before_use(std::function<void()> change) { change_ = std::move(change); }
 
   // The Euclidean norm of all gradients together.
   double gradient_norm();
@@ -119,6 +129,7 @@ class Optimizer {
   };
 
   std::optional<std::string> first_bad(const Tensor& slab) const;
+  const std::vector<Slab::Range>& use_gradients();
   double norm_of_collected() const;
   void step_over(const std::vector<Slab::Range>& ranges);
   void take_step(const std::function<bool()>& wanted);
@@ -132,6 +143,8 @@ class Optimizer {
   std::vector<GroupState> groups_;
   Clip clip_;
   std::int64_t steps_ = 0;
+  std::function<void()> change_;
+  bool changed_ = false;  // since the last step, or zero_grad()
 };
 
 // Parameters under the names "0", "1", ..., for lists without any: a state with such names does not fit an

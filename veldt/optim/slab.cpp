@@ -133,6 +133,8 @@ const std::vector<Slab::Range>& Slab::collect() {
   return present_;
 }
 
+void Slab::take_gradient(std::size_t i) { keep_grad_in(parameters_[i], part(gradients_, i)); }
+
 // assign() counts a change of its storage; an empty part costs no copy.
 void Slab::mark_changed() { veldt::mark_changed(values_); }
 

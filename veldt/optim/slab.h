@@ -45,6 +45,8 @@ class Slab {
   // Returns the ranges of parameters that have one, with neighbours merged; they are valid until the next
   // call. Throws Error if a parameter was moved away.
   const std::vector<Range>& collect();
+  // Makes what gradients() holds for parameter i its gradient.
+  void take_gradient(std::size_t i);
   // Informs backward() that values() were changed in place.
   void mark_changed();
 

@@ -2,17 +2,13 @@
 #include "veldt/tensor/device_library.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <sys/auxv.h>
 
 #include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 
+#include "veldt/core/beside.h"
 #include "veldt/core/error.h"
 
 namespace veldt {
@@ -29,45 +25,6 @@ Library& library(DeviceKind kind) {
   return libraries[static_cast<std::size_t>(kind)];
 }
 std::string file_of(DeviceKind kind) { return str("libveldt_", name_of(kind), ".so"); }
-
-// The file that holds this code, according to the kernel. The name by which a program was started, or a
-// library's relative path, may point to somebody else's folder. Without /proc it is the executed path, or the
-// path where the loader found the library.
-std::filesystem::path own_file() {
-  const auto here = reinterpret_cast<std::uintptr_t>(&own_file);
-  std::ifstream maps("/proc/self/maps");
-  if (!maps) {
-    Dl_info info{};
-    link_map* object = nullptr;  // the program's has no name
-    if (dladdr1(reinterpret_cast<const void*>(&own_file), &info, reinterpret_cast<void**>(&object),
-                RTLD_DL_LINKMAP) == 0)
-      return {};
-    if (*object->l_name != '\0') return object->l_name;
-    const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-    return executed ? executed : "";
-  }
-  for (std::string line; std::getline(maps, line);) {  // begin-end permissions offset device inode path
-    std::uintptr_t begin = 0, end = 0;
-    int path = 0;
-    const char* const form = "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n";
-    if (std::sscanf(line.c_str(), form, &begin, &end, &path) == 2 && begin <= here && here < end)
-      return line.substr(static_cast<std::size_t>(path));
-  }
-  return {};
-}
-
-// The searched places that have it, as absolute paths: dlopen would look up a bare name in any folder that
-// the environment names.
-std::vector<std::string> candidates(const std::string& file) {
-  std::vector<std::string> paths;
-  const std::filesystem::path folder = own_file().parent_path();
-  if (!folder.is_absolute()) return paths;
-  std::error_code none;
-  for (const std::filesystem::path& place :
-       {folder / file, folder / ".." / VELDT_LIBDIR / file, folder / ".." / "lib" / file})
-    if (std::filesystem::exists(place, none)) paths.push_back(place.lexically_normal().string());
-  return paths;
-}
 
 [[noreturn]] void refuse(DeviceKind kind, const std::string& why, const std::string& fix) {
   throw DeviceError(str("cannot use the device ", name_of(kind)), why, fix);
@@ -104,7 +61,7 @@ const DevicePlugin& device_library(DeviceKind kind) {
   const std::lock_guard lock(l.mutex);
   if (l.plugin) return *l.plugin;
   const std::vector<std::string> paths =
-      l.path.empty() ? candidates(file_of(kind)) : std::vector<std::string>{l.path};
+      l.path.empty() ? files_beside_veldt(file_of(kind)) : std::vector<std::string>{l.path};
   if (paths.empty())
     refuse(kind, str("there is no ", file_of(kind), " beside Veldt"),
            "install it, build Veldt where the compiler of that device is found, or use --device cpu");

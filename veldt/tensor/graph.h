@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -91,6 +92,21 @@ const char* backward_of();
 // `output` was computed within a NoGrad, or from a gradient without create_graph.
 Grads grad(const Tensor& output, const TensorList& inputs, bool create_graph = false,
            const Tensor& seed = {});
+
+// While one exists, backward() on this thread calls `ready` with each leaf whose gradient is complete:
+// nothing more of that call will be added to it. A leaf with hooks comes last. For work that can begin before
+// the walk is over, such as sending gradients to other processes.
+class GradientListener {
+ public:
+  explicit GradientListener(std::function<void(const Tensor& leaf)> ready);
+  ~GradientListener();
+  GradientListener(const GradientListener&) = delete;
+  GradientListener& operator=(const GradientListener&) = delete;
+
+ private:
+  std::function<void(const Tensor&)> ready_;
+  const std::function<void(const Tensor&)>* before_;
+};
 
 // While one exists, ops of this thread record nothing.
 class NoGrad {

@@ -1,6 +1,10 @@
 // The walk back through the graph: backward() and grad(). Nodes are visited in descending order of their
 // sequence number, which is a topological order because an op is numbered after its inputs.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/tensor/autocast.h"
@@ -33,6 +37,34 @@ class WantedGuard {
 };
 
 thread_local constinit const char* t_backward_of = nullptr;
+
+thread_local constinit const std::function<void(const Tensor&)>* t_ready = nullptr;
+
+// How many gradients of each leaf a walk may still add; counted only where somebody listens.
+class LeafCounts {
+ public:
+  void count(const Tensor& leaf) {
+    if (t_ready) at(leaf).second += 1;
+  }
+  // One has been added.
+  void added(const Tensor& leaf) {
+    if (t_ready && --at(leaf).second == 0) (*t_ready)(leaf);
+  }
+  // No more comes for those that some op had no gradient for.
+  void finish() {
+    for (auto& [leaf, left] : counts_)
+      if (std::exchange(left, 0) > 0) (*t_ready)(leaf);
+  }
+
+ private:
+  std::pair<Tensor, std::int64_t>& at(const Tensor& leaf) {
+    const auto [place, is_new] = places_.emplace(leaf.impl(), counts_.size());
+    if (is_new) counts_.emplace_back(leaf, 0);
+    return counts_[place->second];
+  }
+  std::map<const TensorImpl*, std::size_t> places_;
+  std::vector<std::pair<Tensor, std::int64_t>> counts_;  // in the order of the walk
+};
 
 class BackwardOfGuard {
  public:
@@ -262,6 +294,15 @@ void check_one_element(const Tensor& output, const char* caller, bool seeded) {
 
 const char* backward_of() { return t_backward_of; }
 
+GradientListener::GradientListener(std::function<void(const Tensor&)> ready) : before_(t_ready) {
+  ready_ = [ready = std::move(ready), before = before_](const Tensor& leaf) {
+    ready(leaf);
+    if (before) (*before)(leaf);
+  };
+  t_ready = &ready_;
+}
+GradientListener::~GradientListener() { t_ready = before_; }
+
 bool needs_grad(const Tensor& input) {
   if (!input.requires_grad()) return false;
   if (!t_wanted) return true;
@@ -282,14 +323,21 @@ void Tensor::backward(bool create_graph) const {
   }
   const WalkOrder order(root.get());
   ParameterAudit audit;
+  LeafCounts counts;
   for (std::size_t i = 0; i < order.size(); ++i)
     for (const Input& in : order[i].inputs)
-      if (in.tensor.requires_grad() && !in.tensor.impl()->node) audit.see(*in.tensor.impl());
+      if (in.tensor.requires_grad() && !in.tensor.impl()->node) {
+        audit.see(*in.tensor.impl());
+        counts.count(in.tensor);
+      }
   audit.check();
   SmallVector<Pending> pending(order.size());
   pending[0].add(ones_like(*this), create_graph);
-  walk(order, pending, create_graph,
-       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(leaf, g, create_graph); });
+  walk(order, pending, create_graph, [&](const Tensor& leaf, const Tensor& g) {
+    add_to_leaf(leaf, g, create_graph);
+    counts.added(leaf);
+  });
+  counts.finish();
 }
 
 HookHandle Tensor::register_hook(GradientHook hook) const {

@@ -26,11 +26,13 @@ void BatchSlots::take(BatchSource& source, std::int64_t step, std::int64_t count
   const std::int64_t first = step * count;
   std::vector<data::Batch> batches(static_cast<std::size_t>(count));
   bool whole = true;
+  shares_.clear();
   for (std::int64_t i = 0; i < count; ++i) {
     data::Batch& batch = batches[static_cast<std::size_t>(i)];
     batch = source.batch(first + i);
-    whole = whole && source.is_whole(first + i, batch);
-    if (!adapt_) continue;
+    whole = whole && source.is_whole(first + i);
+    shares_.push_back(source.share(first + i));
+    if (!adapt_ || batch.empty()) continue;
     adapt_->change(step, batch);
     if (batch.empty())
       throw ConfigError(str("FitOptions::adapt left nothing of a batch of step ", step),

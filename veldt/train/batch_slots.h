@@ -22,6 +22,8 @@ class BatchSlots {
   // Loads the batches of a step, `count` of them, and changes them as it is to.
   void take(BatchSource& source, std::int64_t step, std::int64_t count);
   const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
+  // The share of each in the examples of its whole batch.
+  const std::vector<double>& shares() const { return shares_; }
   // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
   bool same() const { return same_; }
   // "tensor 0 of the batch has nan ..", or empty.
@@ -34,6 +36,7 @@ class BatchSlots {
   bool keep_, same_ = false;
   std::optional<Adaptation> adapt_;
   std::vector<data::Batch> kept_, others_;
+  std::vector<double> shares_;
 };
 
 }  // namespace veldt::train

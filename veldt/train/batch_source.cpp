@@ -2,15 +2,22 @@
 #include "veldt/train/batch_source.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/io/json.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::train {
 
-bool LoaderSource::is_whole(std::int64_t number, const data::Batch&) const {
-  const data::LoaderOptions& o = loader_.options();
-  return o.drop_last || o.sampler.size % o.batch == 0 || number % loader_.batches() + 1 < loader_.batches();
+void LoaderSource::take_parts(const data::Parts& parts) {
+  loader_.take_parts(parts);
+  parts_ = parts;
+}
+
+bool LoaderSource::is_whole(std::int64_t number) const {
+  return loader_.examples(number / parts_.count()) == loader_.options().batch;
 }
 
 std::string LoaderSource::config() const {
@@ -22,7 +29,8 @@ std::string LoaderSource::config() const {
                                       {"drop_last", o.drop_last}});
 }
 
-data::Batch StreamSource::batch(std::int64_t) {
+data::Batch StreamSource::batch(std::int64_t number) {
+  if (number % parts_.count() > 0) return part(number);
   const auto start = std::chrono::steady_clock::now();
   std::optional<data::Batch> batch = stream_.batch(next_.epoch, next_.batch);
   if (!batch && next_.batch > 0) {
@@ -35,11 +43,25 @@ data::Batch StreamSource::batch(std::int64_t) {
                       "open a stream of at least one example, or of a whole batch with drop_last");
   ++next_.batch;
   waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return *batch;
+  whole_ = std::move(*batch);
+  examples_ = whole_.empty() || whole_[0].rank() == 0 ? 0 : whole_[0].size(0);
+  return part(number);
 }
 
-bool StreamSource::is_whole(std::int64_t, const data::Batch& batch) const {
-  return !batch.empty() && batch[0].rank() > 0 && batch[0].size(0) == stream_.options().batch;
+data::Batch StreamSource::part(std::int64_t number) const {
+  if (parts_.of == 1) return whole_;
+  const std::int64_t part = parts_.first + number % parts_.count();
+  const std::int64_t begin = parts_.begin_of(part, examples_), end = parts_.begin_of(part + 1, examples_);
+  data::Batch some;
+  if (begin == end) return some;
+  for (const Tensor& t : whole_) {
+    if (t.rank() == 0 || t.size(0) != examples_)
+      throw ShapeError(str("a batch with a tensor ", t.shape(), " cannot be shared out"),
+                       str("it has ", examples_, " examples, one in each row of a tensor"),
+                       "collate examples along the first dimension");
+    some.push_back(narrow(t, 0, begin, end - begin));
+  }
+  return some;
 }
 
 std::string StreamSource::config() const {

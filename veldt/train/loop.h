@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "veldt/core/error.h"
+#include "veldt/dist/communicator.h"
 #include "veldt/nn/module.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/tensor/tensor.h"
@@ -89,6 +90,9 @@ struct RunOptions {
   int keep = 3;
   // Continues from the newest checkpoint, if there is one.
   bool resume = false;
+  // Of several processes that take the same steps; null: there is one. Rank 0 alone saves and resumes
+  // checkpoints, the others need no directory. All begin as it does, and stop and save at the same steps.
+  dist::Communicator* ranks = nullptr;
   double look_every = 0.02;  // seconds that a GPU may run ahead: see Task::runs_ahead()
   // The configuration of the run, as a JSON object. A checkpoint is only resumed by a run with the same
   // configuration, but for the keys in `may_change`.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/train/agreement.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/run_checkpoints.h"
 #include "veldt/train/run_state.h"
@@ -25,29 +26,44 @@ class Run {
         stepper_(task, options, events, at_, [this] { diverged(); }) {
     if (options.steps <= 0 && !(options.seconds > 0))
       throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
-    if (options_.checkpoint_dir.empty()) return;
-    checkpoints_.emplace(task, options, events);
-    if (options_.resume) at_ = checkpoints_->resume();
+    if (!options_.checkpoint_dir.empty()) {
+      checkpoints_.emplace(task, options, events);
+      if (options_.resume) at_ = checkpoints_->resume();
+    }
+    if (options_.ranks != nullptr) begin_alike(*options_.ranks, task, at_);
   }
 
   RunResult go() {
     at_.start = last_save_ = RunState::Clock::now();
     first_step_ = at_.step;
     if (events_.on_start) events_.on_start(at_.step);
-    std::optional<Stop> stop = over();
+    std::optional<Stop> stop;
+    if (are_steps_done())
+      stop = Stop::steps_done;
+    else if (agreed_time_over())
+      stop = Stop::time_over;
     if (!stop && at_.step > 0 && task_.was_reached()) stop = Stop::goal_met;
     if (!stop && pauses()) stop = Stop::asked;
     while (!stop) {
-      const bool asked = stepper_.take() || pauses();
-      stop = over();
-      if (!stop && task_.reached(at_.step)) stop = Stop::goal_met;
-      if (!stop && asked) stop = Stop::asked;
+      Decisions now{
+          .stop = stepper_.take() || pauses(), .time_over = is_time_over(), .save = is_time_to_save()};
+      if (options_.ranks != nullptr) now = agreed(*options_.ranks, now);
+      if (are_steps_done())
+        stop = Stop::steps_done;
+      else if (now.time_over)
+        stop = Stop::time_over;
+      else if (task_.reached(at_.step))
+        stop = Stop::goal_met;
+      else if (now.stop)
+        stop = Stop::asked;
       tell(stop.has_value());
-      if (!stop && checkpoints_ && is_time_to_save()) save();
+      if (!stop && now.save) save();
     }
     if (at_.step > first_step_ && task_.first_bad_parameter()) diverged();
     std::optional<IoError> lost;
-    if (checkpoints_ && at_.step > checkpoints_->saved_step()) lost = save();
+    Decisions last{.save = checkpoints_ && at_.step > checkpoints_->saved_step()};
+    if (options_.ranks != nullptr) last = agreed(*options_.ranks, last);
+    if (last.save) lost = save();
     return {*stop, at_.step, at_.seconds(), at_.loss, lost};
   }
 
@@ -56,10 +72,12 @@ class Run {
 
   bool pauses() const { return options_.pause > 0 && at_.step >= options_.pause; }
 
-  std::optional<Stop> over() const {
-    if (!by_time() && at_.step >= options_.steps) return Stop::steps_done;
-    if (options_.seconds > 0 && at_.seconds() >= options_.seconds) return Stop::time_over;
-    return std::nullopt;
+  bool are_steps_done() const { return !by_time() && at_.step >= options_.steps; }
+  bool is_time_over() const { return options_.seconds > 0 && at_.seconds() >= options_.seconds; }
+  // Before the first step.
+  bool agreed_time_over() const {
+    const Decisions now{.time_over = is_time_over()};
+    return options_.ranks != nullptr ? agreed(*options_.ranks, now).time_over : now.time_over;
   }
 
   void tell(bool last) {
@@ -91,14 +109,25 @@ class Run {
   }
 
   bool is_time_to_save() const {
+    if (!checkpoints_) return false;
     const std::chrono::duration<double> since = RunState::Clock::now() - last_save_;
     return since.count() >= options_.checkpoint_every;
   }
 
   std::optional<IoError> save() {
     last_save_ = RunState::Clock::now();
-    if (task_.first_bad_parameter()) diverged();
-    return checkpoints_->save(at_);
+    if (task_.first_bad_parameter()) diverged();  // on every rank, which has the same
+    std::optional<IoError> lost;
+    if (checkpoints_) lost = checkpoints_->save(at_);
+    if (options_.ranks != nullptr) tell_of_save(lost.has_value());
+    return lost;
+  }
+
+  // The other ranks know of a checkpoint when it is durable.
+  void tell_of_save(bool lost) {
+    const std::string path =
+        options_.ranks->broadcast(checkpoints_ && !lost ? checkpoints_->path_of(at_.step) : std::string());
+    if (!checkpoints_ && !path.empty() && events_.on_checkpoint) events_.on_checkpoint(at_.step, path);
   }
 
   [[noreturn]] void diverged() {

@@ -18,6 +18,7 @@ class Stretch {
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
   double waited() const { return source_.waited() - waited_before_; }
+  double share_waited() const { return seconds() > 0 ? waited() / seconds() : 0; }
 
  private:
   using Clock = std::chrono::steady_clock;

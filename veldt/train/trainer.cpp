@@ -11,6 +11,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/train/together.h"
 
 namespace veldt::train {
 namespace {
@@ -68,6 +69,25 @@ Tensor Trainer::loss_of(std::size_t turn, const data::Batch& batch) const {
   return value;
 }
 
+Tensor Trainer::gradients(std::size_t turn, const std::vector<data::Batch>& batches,
+                          const std::function<void(std::size_t, const Tensor&)>& after_each) const {
+  const auto backward = [&](const Tensor& part) {
+    players_.scaled(turn, part).backward();
+    if (after_each) after_each(turn, part);
+    return part.detach();
+  };
+  if (together_ != nullptr)
+    return together_->gradients(turn, [&](std::size_t i, double share) {
+      return batches[i].empty() ? Tensor() : backward(loss_of(turn, batches[i]) * share);
+    });
+  Tensor sum;
+  for (const data::Batch& batch : batches) {
+    const Tensor part = backward(loss_of(turn, batch) / static_cast<double>(batches.size()));
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum;
+}
+
 Tensor Trainer::differentiate(const std::vector<data::Batch>& batches,
                               const std::function<void(std::size_t, const Tensor&)>& after_each) {
   Tensor total;
@@ -75,13 +95,7 @@ Tensor Trainer::differentiate(const std::vector<data::Batch>& batches,
     if (turn > 0) players_.step(turn - 1);
     const Players::Turn now(players_, turn);
     players_.zero_grad(turn);
-    Tensor sum;
-    for (const data::Batch& batch : batches) {
-      const Tensor part = loss_of(turn, batch) / static_cast<double>(batches.size());
-      players_.scaled(turn, part).backward();
-      sum = sum.defined() ? sum + part.detach() : part.detach();
-      if (after_each) after_each(turn, part);
-    }
+    const Tensor sum = gradients(turn, batches, after_each);
     if (players_.in_turn()) {
       Tensor place = select(losses_, 0, static_cast<std::int64_t>(turn));
       place.assign(reshape(to(sum, losses_.dtype()), {}));

@@ -18,6 +18,7 @@
 
 #include "veldt/data/loader.h"
 #include "veldt/data/stream.h"
+#include "veldt/dist/communicator.h"
 #include "veldt/nn/module.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
@@ -32,6 +33,7 @@
 namespace veldt::train {
 
 class BatchSource;
+class Together;
 
 struct TrainerOptions {
   // If there is none: model(batch[0]), one output. A model of several says so: m(TensorList{b[0]}).
@@ -88,6 +90,14 @@ struct FitOptions {
   bool record = false;
   // Steps whose batches have another shape than the first step's are not recorded.
   std::optional<Adaptation> adapt = {};
+  // Of several processes that train together; null: there is one. Each calls fit() with the same data and
+  // options: it computes its part of each batch, so that a step is that of one process with the whole batch,
+  // but for rounding and what chance does. Rank 0 alone writes and reads files. A batch norm's mean and
+  // variance are those of a part, its running ones of all.
+  dist::Communicator* ranks = nullptr;
+  // Above 0: the number of parts of each batch, however many ranks there are, which are computed and added up
+  // one by one: a step has the same bits on 1 to `parts` ranks. Without ranks too.
+  std::int64_t parts = 0;
   // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
   std::map<std::string, std::string> metadata = {};
 };
@@ -170,6 +180,9 @@ class Trainer {
                 const Events& events, const std::function<void(const Evaluation&)>& on_evaluation);
   class AsBefore;
   Tensor loss_of(std::size_t turn, const data::Batch& batch) const;
+  // The gradients of a turn; its loss.
+  Tensor gradients(std::size_t turn, const std::vector<data::Batch>& batches,
+                   const std::function<void(std::size_t, const Tensor&)>& after_each) const;
   // Takes the turns of all players, but for the last one's step, which is take_step()'s. Computes the
   // gradients of the mean loss of all batches one by one, so that only one graph is in memory; `after_each`
   // is called with the turn and the loss of each.
@@ -187,7 +200,8 @@ class Trainer {
   nn::Module& model_;
   TrainerOptions options_;
   Players players_;
-  Tensor losses_;  // [players] in turn
+  Together* together_ = nullptr;  // while a fit of several ranks runs
+  Tensor losses_;                 // [players] in turn
   bool default_loss_ = false;
 };
 

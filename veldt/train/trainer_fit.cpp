@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,7 +13,9 @@
 #include "veldt/train/batch_source.h"
 #include "veldt/train/fit_files.h"
 #include "veldt/train/fit_state.h"
+#include "veldt/tensor/graph.h"
 #include "veldt/train/stretch.h"
+#include "veldt/train/together.h"
 #include "veldt/train/trainer.h"
 #include "veldt/train/warn.h"
 
@@ -46,6 +49,36 @@ void check_fit(const FitOptions& options, const BatchSource& source, const data:
                       "give epochs or steps too");
 }
 
+// Null for a fit of one process without parts.
+std::unique_ptr<Together> together_of(const FitOptions& options, BatchSource& source, const nn::Module& model,
+                                      const Players& players, std::int64_t batches) {
+  if (options.ranks == nullptr && options.parts == 0) return nullptr;
+  auto together = std::make_unique<Together>(options.ranks, model, players, batches, options.parts);
+  if (const std::int64_t parts = together->parts().of; parts > source.batch_size())
+    throw ConfigError(str("a batch of ", source.batch_size(), " examples cannot have ", parts, " parts"),
+                      "each rank, and each part, has an example at least",
+                      "use a larger batch, or fewer ranks");
+  source.take_parts(together->parts());
+  return together;
+}
+
+// What a rank other than 0 writes and keeps: nothing.
+FitOptions without_files(FitOptions options) {
+  options.out.clear();
+  options.resume = options.restore_best = false;
+  options.keep_top = 0;
+  return options;
+}
+
+bool may_repeat(const Together* together) { return together == nullptr || together->may_repeat(); }
+std::string first_bad(const Together* together, const std::string& own) {
+  return together == nullptr ? own : together->first_bad(own);
+}
+
+BestOptions kept_of(const FitOptions& options, const std::string& watched, bool larger_is_better) {
+  return {options.out, options.restore_best, options.keep_top, options.metadata, watched, larger_is_better};
+}
+
 // A run can only be resumed with the same data in the same order.
 std::string config_of(const FitOptions& options, const TrainerOptions& trainer, const Players& players,
                       const BatchSource& source) {
@@ -55,7 +88,8 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"ema_decay", trainer.ema_decay},
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
-  if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have neither key
+  if (options.parts > 0) config["trainer"]["parts"] = options.parts;
+  if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have none of these
   if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
     const auto schedule = options.schedules.find(players[i].name);
@@ -180,9 +214,7 @@ class Trainer::FitTask final : public Task {
         slots_(trainer.device(), options.record, options.adapt),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
         files_(trainer.model_, trainer.players_.averages(),
-               {options.out, options.restore_best, options.keep_top, options.metadata, watched_,
-                trainer.larger_is_better(watched_)},
-               events),
+               kept_of(options, watched_, trainer.larger_is_better(watched_)), events),
         stretch_(source) {
     check_fit(options, source, validation);
   }
@@ -199,14 +231,14 @@ class Trainer::FitTask final : public Task {
   optim::Optimizer& optimizer() override { return trainer_.players_[0].optimizer; }
 
   void prepare(std::int64_t step, std::int64_t) override {
-    slots_.take(source_, step, trainer_.options_.accumulate);
+    slots_.take(source_, step, trainer_.options_.accumulate * source_.parts().count());
+    if (trainer_.together_) trainer_.together_->begin(step, slots_.shares());
     set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }
 
   Tensor loss() override { return trainer_.loss_of(0, slots_.batches().front()); }
 
-  // Batch by batch, so that only one graph is in memory.
   Tensor differentiate() override {
     return trainer_.differentiate(slots_.batches(), [this](std::size_t turn, const Tensor& part) {
       if (audited_ == turn) audit(trainer_.model_, trainer_.players_, audited_++, part, events_);
@@ -220,8 +252,10 @@ class Trainer::FitTask final : public Task {
   }
 
   // Only after the first step has shown that every parameter gets a gradient.
-  bool repeats() const override { return audited_ == trainer_.players_.turns() && slots_.same(); }
-  std::string bad_data() const override { return slots_.first_not_finite(); }
+  bool repeats() const override {
+    return audited_ == trainer_.players_.turns() && slots_.same() && may_repeat(trainer_.together_);
+  }
+  std::string bad_data() const override { return first_bad(trainer_.together_, slots_.first_not_finite()); }
 
   void stepped(double loss) override {
     state_.train_loss += loss;
@@ -243,9 +277,8 @@ class Trainer::FitTask final : public Task {
       e.train_losses.push_back({name, std::exchange(state_.train_losses[name], 0) / steps});
     e.learning_rate = optimizer().lr();
     e.learning_rates = rates_of(trainer_.players_);
-    const double passed = stretch_.seconds(), waited = stretch_.waited();
-    e.waiting = passed > 0 ? waited / passed : 0;
-    state_.waited += waited;
+    e.waiting = stretch_.share_waited();
+    state_.waited += stretch_.waited();
     if (validation_ != nullptr) {
       e.scores = trainer_.evaluate(*validation_);
       e.best = files_.judge(step_, score(e.scores, watched_), state_);
@@ -287,6 +320,8 @@ class Trainer::FitTask final : public Task {
       evaluate();
       files_.write();
       if (options_.restore_best) files_.restore(step_, state_);
+      if (trainer_.together_)
+        trainer_.together_->share_model(trainer_.model_);  // which rank 0 may have from a file
     }
     // Over all resumptions.
     const double seconds = state_.seconds + stretch_.seconds();
@@ -326,8 +361,17 @@ FitResult Trainer::fit(data::StreamLoader& train, data::Loader* validation, cons
   return fit(source, validation, options, events, on_evaluation);
 }
 
-FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitOptions& options,
+FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitOptions& given,
                        const Events& events, const std::function<void(const Evaluation&)>& on_evaluation) {
+  const bool has_files = given.ranks == nullptr || given.ranks->rank() == 0;
+  const FitOptions options = has_files ? given : without_files(given);
+  const std::unique_ptr<Together> together =
+      together_of(options, source, model_, players_, options_.accumulate);
+  const struct During {
+    During(Trainer& t, Together* now) : trainer(t) { trainer.together_ = now; }
+    ~During() { trainer.together_ = nullptr; }
+    Trainer& trainer;
+  } during(*this, together.get());
   FitTask task(*this, source, validation, options, events, on_evaluation);
   RunOptions run_options;
   run_options.steps = options.steps;
@@ -345,6 +389,7 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
   run_options.keep = options.keep;
   run_options.resume = options.resume;
   run_options.config = config_of(options, options_, players_, source);
+  run_options.ranks = options.ranks;
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);

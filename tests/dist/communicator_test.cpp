@@ -1,0 +1,214 @@
+// What ranks tell each other: the same sums everywhere, in one order, and errors that name who is missing.
+#include "veldt/dist/communicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "tests/support/error_of.h"
+#include "tests/support/ranks.h"
+#include "veldt/dist/sum_tree.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::dist {
+namespace {
+
+using test::run_ranks;
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Tensor numbers(std::uint64_t seed, std::int64_t count) {
+  Rng rng(seed);
+  return randn({count}, rng);
+}
+
+// Sums of short lists, of long ones that are shared out, and of some that not every rank gets a part of.
+TEST(Communicator, SumsAreTheSameBitsOnEveryRankAndEachTime) {
+  for (int size = 1; size <= 5; ++size)
+    for (const std::int64_t count : {1, 3, 17, 4095, 5000, 100'003}) {
+      std::vector<std::vector<float>> sums(static_cast<std::size_t>(2 * size));
+      for (int again = 0; again < 2; ++again)
+        EXPECT_THAT(run_ranks(size,
+                              [&](Communicator& ranks) {
+                                const Tensor x = numbers(static_cast<std::uint64_t>(ranks.rank()), count);
+                                ranks.all_reduce(x);
+                                sums[static_cast<std::size_t>(again * size + ranks.rank())] =
+                                    x.values<float>();
+                              }),
+                    Each(IsEmpty()));
+      EXPECT_THAT(sums, Each(sums.front()));
+      double expected = 0;
+      for (int r = 0; r < size; ++r)
+        expected += numbers(static_cast<std::uint64_t>(r), count).values<float>().back();
+      EXPECT_NEAR(sums.front().back(), expected, 1e-5);
+    }
+}
+
+TEST(Communicator, SumsOfATreeDoNotDependOnTheNumberOfRanks) {
+  constexpr std::int64_t kLeaves = 6, kCount = 9000;
+  std::vector<std::vector<float>> sums;
+  std::mutex mutex;
+  for (int size = 1; size <= 6; ++size)
+    EXPECT_THAT(run_ranks(size,
+                          [&](Communicator& ranks) {
+                            std::vector<Tensor> leaves;
+                            const Leaves share = share_of_leaves(kLeaves, ranks.rank(), size);
+                            std::vector<View> nodes;
+                            for (const Leaves node : nodes_within(kLeaves, share)) {
+                              // As the tree adds: (0 + 1) + 2, (3 + 4) + 5.
+                              Tensor sum = numbers(static_cast<std::uint64_t>(node.begin), kCount);
+                              for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
+                                if (node.size() == kLeaves && i == 3) break;
+                                sum = sum + numbers(static_cast<std::uint64_t>(i), kCount);
+                              }
+                              if (node.size() == kLeaves)
+                                sum = sum + (numbers(3, kCount) + numbers(4, kCount) + numbers(5, kCount));
+                              leaves.push_back(sum);
+                              nodes.push_back(sum.view());
+                            }
+                            const Tensor out = zeros({kCount});
+                            ranks.begin_sum(nodes, out.view(), kLeaves).wait();
+                            const std::lock_guard lock(mutex);
+                            sums.push_back(out.values<float>());
+                          }),
+                Each(IsEmpty()));
+  ASSERT_EQ(sums.size(), 21U);
+  EXPECT_THAT(sums, Each(sums.front()));
+}
+
+TEST(Communicator, MovesTensorsTextsAndBytes) {
+  for (int size = 1; size <= 6; ++size)
+    EXPECT_THAT(
+        run_ranks(
+            size,
+            [&](Communicator& ranks) {
+              const int me = ranks.rank(), last = size - 1;
+              Tensor x = full({2}, me);
+              ranks.broadcast(x, last);
+              EXPECT_EQ(x.values<float>(), (std::vector<float>{1.F * last, 1.F * last}));
+              // Rows of another tensor: what is not contiguous is copied back.
+              Tensor whole = zeros({2, 3});
+              const Tensor column = select(whole, 1, 1);
+              column.detach().assign(full({2}, me + 1));
+              ranks.all_reduce(column);
+              EXPECT_EQ(whole.values<float>()[4], 1.F * size * (size + 1) / 2);
+              EXPECT_EQ(whole.values<float>()[3], 0.F);
+              const Tensor all = ranks.all_gather(full({1}, me, DType::i64));
+              EXPECT_EQ(all.shape(), (Shape{size, 1}));
+              EXPECT_EQ(all.values<std::int64_t>().back(), last);
+              const std::vector<std::string> texts =
+                  ranks.all_gather(std::string(static_cast<std::size_t>(me), 'x'));
+              EXPECT_EQ(texts.back().size(), static_cast<std::size_t>(last));
+              EXPECT_EQ(ranks.broadcast(me == 0 ? "from the first" : "?"), "from the first");
+              const Tensor part = ranks.reduce_scatter(arange(2 * size, DType::f64));
+              EXPECT_EQ(part.values<double>(), (std::vector<double>{2.0 * me * size, (2.0 * me + 1) * size}));
+              if (size == 1) return;
+              ranks.send(full({3}, me), (me + 1) % size);
+              const Tensor got = zeros({3});
+              ranks.receive(got, (me + last) % size);
+              EXPECT_EQ(got.values<float>()[2], 1.F * ((me + last) % size));
+              ranks.barrier();
+            }),
+        Each(IsEmpty()));
+}
+
+TEST(Communicator, WorkGoesOnWhileTheCallerDoesOther) {
+  EXPECT_THAT(run_ranks(3,
+                        [](Communicator& ranks) {
+                          const Tensor a = full({100'000}, 1), b = full({7}, ranks.rank());
+                          auto first = ranks.begin_sum({a.view()}, a.view(), 3),
+                               second = ranks.begin_sum({b.view()}, b.view(), 3);
+                          second.wait(), first.wait();
+                          EXPECT_EQ(a.values<float>().back(), 3);
+                          EXPECT_EQ(b.values<float>().back(), 3);
+                        }),
+              Each(IsEmpty()));
+}
+
+TEST(Communicator, NamesARankThatIsSilent) {
+  const InProcess hub(3);
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::string> failures =
+      run_ranks(hub, 3,
+                [&](Communicator& ranks) {
+                  ranks.barrier();
+                  if (ranks.rank() == 2) {
+                    hub.silence(2);
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+                  }
+                  const Tensor x = full({5}, 1);
+                  ranks.all_reduce(x);
+                },
+                {.silence = 1});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  for (const int r : {0, 1}) {
+    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("rank 2 on localhost (process "));
+    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("for 1 seconds"));
+  }
+}
+
+// A rank that computes for long is not lost.
+TEST(Communicator, WaitsForARankThatIsBusy) {
+  EXPECT_THAT(run_ranks(InProcess(2), 2,
+                        [](Communicator& ranks) {
+                          if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+                          ranks.barrier();
+                        },
+                        {.silence = 1}),
+              Each(IsEmpty()));
+}
+
+// While nobody waits for the communicator, it says itself that a rank is lost.
+TEST(Communicator, TellsOfALostRankWhileItsOwnIsBusy) {
+  const InProcess hub(2);
+  std::mutex mutex;
+  std::vector<std::string> told;
+  CommunicatorOptions options{.silence = 0.5, .on_failure = [&](const Error& error) {
+                                const std::lock_guard lock(mutex);
+                                told.push_back(error.summary());
+                              }};
+  run_ranks(
+      hub, 2,
+      [&](Communicator& ranks) {
+        hub.silence(1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        EXPECT_EQ(ranks.size(), 2);
+      },
+      options);
+  EXPECT_THAT(told, ::testing::Contains(HasSubstr("rank 1 on localhost")));
+}
+
+TEST(Communicator, NamesRanksThatDoDifferentThings) {
+  const std::vector<std::string> failures = run_ranks(InProcess(2), 2,
+                                                      [](Communicator& ranks) {
+                                                        const Tensor x = full({ranks.rank() + 20'000}, 1);
+                                                        ranks.all_reduce(x);
+                                                      },
+                                                      {.silence = 5});
+  EXPECT_THAT(failures, ::testing::Contains(AnyOf(HasSubstr("does something else than rank"),
+                                                  HasSubstr("has another length"))));
+}
+
+TEST(Communicator, RefusesWhatMakesNoSense) {
+  Communicator alone;
+  EXPECT_TRUE(alone.alone());
+  EXPECT_THAT(test::error_of<ConfigError>([&] { alone.broadcast(zeros({1}), 1); }), HasSubstr("no rank 1"));
+  const Tensor x = zeros({2}), y = zeros({3});
+  EXPECT_THAT(test::error_of<ConfigError>([&] { alone.begin_sum({}, x.view(), 1); }),
+              HasSubstr("has 1 nodes"));
+  EXPECT_THAT(test::error_of<ShapeError>([&] { alone.begin_sum({x.view()}, y.view(), 1); }),
+              HasSubstr("[3]"));
+  EXPECT_THAT(test::error_of<ShapeError>([&] { alone.reduce_scatter(zeros({})); }), HasSubstr("share out"));
+  EXPECT_THAT(test::error_of<ConfigError>([&] { alone.send(x, 0); }), HasSubstr("to itself"));
+}
+
+}  // namespace
+}  // namespace veldt::dist

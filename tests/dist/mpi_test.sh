@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The command as MPI's own launcher starts it: one to four processes give the same bits and the same losses, a build
+# without MPI says so, and what all of them must have alike is compared. For each MPI that was built for.
+# Usage: mpi_test.sh VELDT KIND   KIND: openmpi or mpich
+set -euo pipefail
+veldt=$1 kind=$2
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+cd "$root"
+
+launch() {  # N ARGUMENTS..
+  local count=$1
+  shift
+  if [[ $kind == openmpi ]]; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+      OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi --bind-to none -n "$count" "$@"
+  else
+    mpiexec.mpich -n "$count" "$@"
+  fi
+}
+fail() {
+  printf 'mpi_test.sh: %s\n' "$*" >&2
+  exit 1
+}
+expect() {  # FILE WORDS
+  grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "no '$2' in $1"; }
+}
+weights() { sed 's/^.*"__metadata__":{[^}]*}//' "$1" | sha256sum; }
+
+cat >xor.csv <<'END'
+a,b,y
+0,0,no
+0,1,yes
+1,0,yes
+1,1,no
+END
+cat >xor.toml <<'END'
+[data]
+kind = "table"
+path = "xor.csv"
+target = "y"
+classes = true
+batch = 4
+[model]
+layers = ["Linear(8)", "Tanh()", "Linear(2)"]
+[optimizer]
+kind = "adam"
+lr = 0.05
+[train]
+steps = 100
+END
+
+# Exact: the bits of one process, and of each number of them.
+"$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --out one >/dev/null
+for count in 1 2 3 4; do
+  launch $count "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --out "exact$count" >/dev/null
+  cmp <(tail -c 300 one/model.safetensors) <(tail -c 300 "exact$count/model.safetensors") ||
+    fail "$count processes have other weights than one"
+done
+
+# Otherwise the losses of one, to the last digits.
+"$veldt" train xor.toml --data . --threads 1 --quiet --json --out plain >plain.json
+for count in 2 3 4; do
+  launch $count "$veldt" train xor.toml --data . --threads 1 --quiet --json --out "ranks$count" >ranks.json
+  [[ $(wc -l <ranks.json) == 1 ]] || fail "not one process alone prints"
+  python3 - plain.json ranks.json <<'END'
+import json, sys
+a, b = (json.load(open(path))["train_loss"] for path in sys.argv[1:])
+assert abs(a - b) <= 1e-6 * abs(a), (a, b)
+END
+done
+
+# What differs is named, and nothing is trained.
+if launch 2 bash -c "exec '$veldt' train xor.toml --data . --out other --threads \$((1 + \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}))" 2>err; then
+  fail 'processes with different numbers of threads train'
+fi
+expect err "the processes of this training differ in 'threads'"
+[[ ! -e other ]] || fail 'a run that was refused has left a folder'
+
+# Verbs for one process.
+if launch 2 "$veldt" info one/model.safetensors 2>err >/dev/null; then fail 'info runs twice'; fi
+expect err "'veldt info' is for one process"
+
+# A launcher whose MPI this build does not have: no training four times.
+mkdir -p bare/bin
+cp "$veldt" bare/bin/veldt
+if launch 2 bare/bin/veldt train xor.toml --data . --out none --quiet 2>err; then fail 'it trains without MPI'; fi
+expect err 'beside Veldt: it was built without'
+[[ ! -e none ]] || fail 'a run without MPI has left a folder'

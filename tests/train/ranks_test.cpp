@@ -1,0 +1,230 @@
+// One training on several ranks: the bits of any number of them, the losses of one, checkpoints, and who is
+// named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "tests/support/error_of.h"
+#include "tests/support/ranks.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/containers.h"
+#include "veldt/nn/convolution.h"
+#include "veldt/nn/dropout.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/losses.h"
+#include "veldt/nn/norm.h"
+#include "veldt/nn/recurrent.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+#include "veldt/optim/adam.h"
+#include "veldt/optim/sgd.h"
+#include "veldt/train/trainer.h"
+
+namespace veldt::train {
+namespace {
+
+using test::run_ranks;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A network of one kind, with data that fit it.
+struct Pupil {
+  explicit Pupil(const std::string& kind, TrainerOptions options = {}, std::int64_t batch = 12) {
+    Rng rng(7);
+    const std::int64_t n = 50;  // the last batch of an epoch is short
+    Tensor x = randn({n, 6}, rng);
+    if (kind == "dense") net = nn::Sequential{nn::Linear(6, 16, rng), nn::Tanh(), nn::Linear(16, 3, rng)};
+    if (kind == "dropout")
+      net = nn::Sequential{nn::Linear(6, 16, rng), nn::ReLU(), nn::Dropout(0.2, rng), nn::Linear(16, 3, rng)};
+    if (kind == "lstm")
+      net = nn::Sequential{nn::LSTM(3, 8, {.batch_first = true}, rng), nn::LastStep(), nn::Linear(8, 3, rng)};
+    if (kind == "norm")
+      net = nn::Sequential{nn::Conv2d(1, 4, 3, {.padding = 1}, rng), nn::BatchNorm2d(4), nn::ReLU(),
+                           nn::Flatten(), nn::Linear(4 * 6, 3, rng)};
+    if (kind == "lstm") x = reshape(x, {n, 2, 3});
+    if (kind == "norm") x = reshape(x, {n, 1, 2, 3});
+    const Tensor labels = to(rand({n}, rng, 0, 2.999), DType::i64);
+    optimizer = std::make_unique<optim::Adam>(net.named_parameters(),
+                                              optim::AdamOptions{.lr = 0.01, .clip = {.norm = 1}});
+    data::LoaderOptions loading{.batch = batch, .shuffle = true, .seed = 4};
+    train.emplace(data::from_tensors({x, labels}), loading);
+    validation.emplace(data::from_tensors({x, labels}), data::LoaderOptions{.batch = 20});
+    trainer.emplace(net, *optimizer, std::move(options));
+  }
+  std::vector<float> state() const {
+    std::vector<float> all;
+    for (const auto& [name, t] : net.state_dict())
+      for (const double v : to(t, DType::f64).values<double>()) all.push_back(static_cast<float>(v));
+    return all;
+  }
+  // Without the random streams, whose place is that of a rank's last part.
+  std::vector<float> parameters() const { return optimizer->slab().values().values<float>(); }
+
+  nn::Sequential net;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  std::optional<data::Loader> train, validation;
+  std::optional<Trainer> trainer;
+};
+
+std::vector<double> losses_of(Pupil& pupil, FitOptions options) {
+  std::vector<double> losses;
+  Events events;
+  events.on_step = [&](std::int64_t, double loss) { losses.push_back(loss); };
+  pupil.trainer->fit(*pupil.train, nullptr, options, events);
+  return losses;
+}
+
+TEST(TrainerOnRanks, TheSamePartsGiveTheSameBitsOnAnyNumberOfRanks) {
+  for (const char* kind : {"dense", "dropout", "lstm", "norm"})
+    for (const std::int64_t accumulate : {1, 2}) {
+      std::mutex mutex;
+      std::vector<std::vector<double>> losses;
+      std::vector<std::vector<float>> states;
+      const auto learn = [&](dist::Communicator* ranks) {
+        Pupil pupil(kind, {.accumulate = accumulate});
+        const std::vector<double> own =
+            losses_of(pupil, {.steps = 12, .record = true, .ranks = ranks, .parts = 4});
+        const std::lock_guard lock(mutex);
+        losses.push_back(own);
+        states.push_back(kind == std::string("norm") ? pupil.state() : pupil.parameters());
+      };
+      learn(nullptr);
+      for (int size = 1; size <= 4; ++size)
+        EXPECT_THAT(run_ranks(size, [&](dist::Communicator& ranks) { learn(&ranks); }), Each(IsEmpty()))
+            << kind;
+      EXPECT_EQ(losses.size(), 11U);
+      EXPECT_THAT(losses, Each(losses.front())) << kind;
+      EXPECT_THAT(states, Each(states.front())) << kind;
+      EXPECT_EQ(losses.front().size(), 12U);
+    }
+}
+
+TEST(TrainerOnRanks, APartForEachRankGivesTheLossesOfOneProcess) {
+  for (const char* kind : {"dense", "lstm"}) {
+    Pupil alone(kind);
+    const std::vector<double> expected = losses_of(alone, {.steps = 20});
+    for (const bool record : {false, true})
+      for (int size = 1; size <= 4; ++size)
+        EXPECT_THAT(run_ranks(size,
+                              [&](dist::Communicator& ranks) {
+                                Pupil pupil(kind);
+                                const std::vector<double> own =
+                                    losses_of(pupil, {.steps = 20, .record = record, .ranks = &ranks});
+                                ASSERT_EQ(own.size(), expected.size());
+                                for (std::size_t i = 0; i < own.size(); ++i)
+                                  EXPECT_NEAR(own[i], expected[i], 1e-6 * expected[i]) << kind << ' ' << size;
+                              }),
+                    Each(IsEmpty()));
+  }
+}
+
+// Averages, scalers and evaluations are of all.
+TEST(TrainerOnRanks, EvaluationsStopsAndAveragesAreOfAll) {
+  std::mutex mutex;
+  std::vector<double> scores;
+  std::vector<std::int64_t> steps;
+  EXPECT_THAT(run_ranks(3,
+                        [&](dist::Communicator& ranks) {
+                          Pupil pupil("dense", {.metrics = {accuracy()}, .ema_decay = 0.9});
+                          int told = 0;
+                          Events events;
+                          // One rank is asked to stop; all do.
+                          events.should_stop = [&] { return ranks.rank() == 1 && ++told == 9; };
+                          const FitResult result = pupil.trainer->fit(
+                              *pupil.train, &*pupil.validation, {.steps = 100, .ranks = &ranks}, events);
+                          const std::lock_guard lock(mutex);
+                          EXPECT_EQ(result.run.stop, Stop::asked);
+                          steps.push_back(result.run.steps);
+                          scores.push_back(score(result.evaluations.back().scores, "accuracy"));
+                        }),
+              Each(IsEmpty()));
+  EXPECT_THAT(steps, Each(9));
+  EXPECT_THAT(scores, Each(scores.front()));
+}
+
+TEST(TrainerOnRanks, ARunGoesOnWithAnotherNumberOfRanks) {
+  const auto learn = [](const std::string& out, int size, std::int64_t pause, bool resume) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> states;
+    const dist::InProcess hub(size);
+    EXPECT_THAT(run_ranks(hub, size,
+                          [&](dist::Communicator& ranks) {
+                            Pupil pupil("dropout");
+                            int saved = 0;
+                            Events events;
+                            events.on_checkpoint = [&](std::int64_t step, const std::string& path) {
+                              EXPECT_EQ(step, pause > 0 ? pause : 14);
+                              EXPECT_THAT(path, HasSubstr(out));
+                              ++saved;
+                            };
+                            pupil.trainer->fit(*pupil.train, nullptr,
+                                               {.steps = 14,
+                                                .pause = pause,
+                                                .out = ranks.rank() == 0 ? out : out + "-not",
+                                                .resume = resume,
+                                                .ranks = &ranks,
+                                                .parts = 4},
+                                               events);
+                            EXPECT_EQ(saved, 1);  // every rank knows of it
+                            const std::lock_guard lock(mutex);
+                            states.push_back(pupil.parameters());
+                          }),
+                Each(IsEmpty()));
+    EXPECT_THAT(states, Each(states.front()));
+    return states.front();
+  };
+  const test::TempDir dir;
+  const std::vector<float> whole = learn(dir / "a", 2, 0, false);
+  learn(dir / "b", 3, 5, false);
+  EXPECT_EQ(learn(dir / "b", 4, 0, true), whole);
+  EXPECT_FALSE(std::filesystem::exists(dir / "a-not"));
+}
+
+TEST(TrainerOnRanks, NamesTheRankWhoseDataAreBad) {
+  const std::vector<std::string> failures = run_ranks(3, [&](dist::Communicator& ranks) {
+    Pupil pupil("dense");
+    FitOptions options{.steps = 5, .ranks = &ranks};
+    options.adapt = Adaptation{[&](std::int64_t step, data::Batch& batch) {
+                                 if (step == 2 && ranks.rank() == 1)
+                                   batch[0] =
+                                       full(batch[0].shape(), std::numeric_limits<double>::quiet_NaN());
+                               },
+                               "spoils"};
+    pupil.trainer->fit(*pupil.train, nullptr, options);
+  });
+  for (const std::string& failure : failures) {
+    EXPECT_THAT(failure, HasSubstr("diverged at step 2"));
+    EXPECT_THAT(failure, HasSubstr("rank 1 on localhost"));
+    EXPECT_THAT(failure, HasSubstr("nan"));
+  }
+}
+
+TEST(TrainerOnRanks, RefusesWhatCannotBeShared) {
+  for (const std::string& failure : run_ranks(3, [&](dist::Communicator& ranks) {
+         Pupil pupil("dense", {}, 2);
+         pupil.trainer->fit(*pupil.train, nullptr, {.steps = 5, .ranks = &ranks});
+       }))
+    EXPECT_THAT(failure, HasSubstr("a batch of 2 examples cannot have 3 parts"));
+  for (const std::string& failure : run_ranks(3, [&](dist::Communicator& ranks) {
+         Pupil pupil("dense");
+         pupil.trainer->fit(*pupil.train, nullptr, {.steps = 5, .ranks = &ranks, .parts = 2});
+       }))
+    EXPECT_THAT(failure, HasSubstr("a batch of 2 parts is too small for 3 ranks"));
+  for (const std::string& failure : run_ranks(2, [&](dist::Communicator& ranks) {
+         Pupil pupil(ranks.rank() == 0 ? "dense" : "lstm");
+         pupil.trainer->fit(*pupil.train, nullptr, {.steps = 5, .ranks = &ranks});
+       }))
+    if (!failure.empty()) {
+      EXPECT_THAT(failure, HasSubstr("rank 1"));
+    }
+}
+
+}  // namespace
+}  // namespace veldt::train

@@ -1,0 +1,143 @@
+// Processes of one training, as the command sees them.
+#include "veldt/app/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "veldt/cli/exit.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/core/error.h"
+#include "veldt/dist/mpi.h"
+#include "veldt/io/json.h"
+
+namespace veldt::app {
+namespace {
+
+constexpr std::array<std::string_view, 1> kOfSeveral{"train"};
+
+std::optional<dist::Launch> launch_of_this() {
+  return dist::find_launch([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+}  // namespace
+
+void check_launch(const std::string& verb) {
+  const std::optional<dist::Launch> launch = launch_of_this();
+  if (!launch || launch->size == 1) return;
+  if (std::find(kOfSeveral.begin(), kOfSeveral.end(), verb) != kOfSeveral.end()) return;
+  if (launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 says it
+  throw UsageError(fmt::format("'veldt {}' is for one process, and {} has started {}", verb,
+                               dist::name_of(launch->kind), launch->size),
+                   fmt::format("those that share their work are: {}", fmt::join(kOfSeveral, ", ")),
+                   fmt::format("run 'veldt {}' without a launcher", verb));
+}
+
+Ranks::Ranks(Context& context) : context_(context) {
+  const std::optional<dist::Launch> launch = launch_of_this();
+  if (!launch || launch->size == 1) return;
+  try {
+    communicator_ = std::make_unique<dist::Communicator>(
+        dist::mpi(launch->kind),
+        dist::CommunicatorOptions{.on_failure = [this](const Error& error) { lost(error); }});
+  } catch (const DeviceError&) {
+    if (launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 says it
+    throw;
+  }
+  if (communicator_->rank() > 0) context.quiet = true;
+}
+
+std::string Ranks::in_words() const {
+  return alone() ? "" : fmt::format(" on {} processes", communicator_->size());
+}
+
+void Ranks::must_agree(const nlohmann::json& facts) const {
+  if (alone()) return;
+  const std::vector<std::string> all = communicator_->all_gather(io::dump_json(facts));
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    const auto first = io::parse_json<nlohmann::json>(all[0]), other = io::parse_json<nlohmann::json>(all[r]);
+    const nlohmann::json changes = nlohmann::json::diff(first, other);
+    const std::string path = changes.at(0).at("path");
+    const auto shown = [&](const nlohmann::json& facts_of) {
+      const nlohmann::json::json_pointer at(path);
+      return facts_of.contains(at) ? io::dump_json(facts_of.at(at)) : std::string("nothing");
+    };
+    std::string name = path.substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    throw UsageError(
+        fmt::format("the processes of this training differ in '{}'", name),
+        fmt::format("{} has {}, {} has {}", communicator_->name_of(0), shown(first),
+                    communicator_->name_of(static_cast<int>(r)), shown(other)),
+        "start the same Veldt everywhere, with the same recipe, data and number of threads (--threads)");
+  }
+}
+
+std::string Ranks::as_first(const std::string& text) const {
+  return alone() ? text : communicator_->broadcast(text);
+}
+
+void Ranks::must_be_alone(const std::string& what) const {
+  if (alone()) return;
+  throw UsageError(fmt::format("{} is for one process", what),
+                   fmt::format("a launcher has started {}", communicator_->size()), "run it without one");
+}
+
+void Ranks::barrier() const {
+  if (!alone()) communicator_->barrier();
+}
+
+void Ranks::saved(const std::string& checkpoint) {
+  const std::lock_guard lock(mutex_);
+  saved_ = checkpoint;
+}
+
+// On the communicator's thread, while the others work.
+void Ranks::lost(const Error& error) {
+  try {
+    throw LostError(error.summary(), error.why(), error.fix());
+  } catch (...) {
+    report_and_end();
+  }
+}
+
+void Ranks::report_and_end() {
+  Failure failure = current_failure();
+  const bool is_lost = failure.code == kLost;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_lost)
+      failure.fix += saved_.empty() ? "; no checkpoint was saved" : "; the last checkpoint is " + saved_;
+  }
+  // What all ranks have met is said once, by the first.
+  if (!is_first()) std::this_thread::sleep_for(std::chrono::milliseconds(is_lost ? 300 : 1000));
+  failure.what = fmt::format("{}: {}", communicator_->name_of(communicator_->rank()), failure.what);
+  write_stderr(in_three_lines(failure, stderr_terminal().color));
+  if (is_first() && context_.json && !context_.out.has_json())
+    context_.out.json({{"error", in_json(failure)}});
+  communicator_->abort(failure.code);
+  std::_Exit(failure.code);  // where MPI could not
+}
+
+int Ranks::run(const std::function<int()>& work) {
+  if (alone()) return work();
+  int status = kInternal;
+  try {
+    status = work();
+    communicator_->barrier();
+  } catch (...) {
+    report_and_end();
+  }
+  communicator_.reset();
+  return status;
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,59 @@
+// A verb that mpirun has started several times: who speaks, what all must have alike, and how all end when
+// one fails.
+// Tests: tests/app/ranks_test.cpp
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
+#include "veldt/dist/communicator.h"
+
+namespace veldt::app {
+
+class Ranks {
+ public:
+  // Joins the others if a launcher has started this process beside more than itself; then all but rank 0 say
+  // nothing but errors. Throws DeviceError if this build cannot use that launcher's MPI.
+  explicit Ranks(Context& context);
+
+  bool alone() const { return communicator_ == nullptr; }
+  bool is_first() const { return alone() || communicator_->rank() == 0; }
+  dist::Communicator* communicator() const { return communicator_.get(); }
+  // " on 4 processes", or nothing.
+  std::string in_words() const;
+
+  // Throws UsageError, on every rank, if `facts`, an object, is not the same everywhere: with the first
+  // difference.
+  void must_agree(const nlohmann::json& facts) const;
+  // The same text on every rank: rank 0's.
+  std::string as_first(const std::string& text) const;
+  // Throws UsageError if there are several: `what` is for one process.
+  void must_be_alone(const std::string& what) const;
+  void barrier() const;
+
+  // What is said when a rank is lost.
+  void saved(const std::string& checkpoint);
+
+  // Does the work. If it throws, prints the error with the rank's name and ends all ranks with its exit code.
+  int run(const std::function<int()>& work);
+
+ private:
+  void lost(const Error& error);
+  void report_and_end();
+
+  Context& context_;
+  std::unique_ptr<dist::Communicator> communicator_;
+  std::mutex mutex_;
+  std::string saved_;
+};
+
+// For the command, before a verb runs: throws UsageError if a launcher has started several processes and the
+// verb is for one.
+void check_launch(const std::string& verb);
+
+}  // namespace veldt::app

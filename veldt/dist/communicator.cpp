@@ -1,0 +1,376 @@
+// A thread that does one operation after the other, and says in between that it lives.
+#include "veldt/dist/communicator.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/dist/sum_tree.h"
+#include "veldt/dist/sums.h"
+#include "veldt/dist/wire.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::dist {
+
+struct Communicator::Pending::Job {
+  std::function<void()> work;
+  std::mutex mutex;
+  std::condition_variable over;
+  bool always = false;  // even after a failure
+  bool done = false;
+  std::exception_ptr failure;
+
+  void finish(std::exception_ptr thrown) {
+    {
+      const std::lock_guard lock(mutex);
+      done = true;
+      failure = std::move(thrown);
+    }
+    over.notify_all();
+  }
+};
+
+void Communicator::Pending::wait() {
+  if (!job_) return;
+  const std::shared_ptr<Job> job = std::move(job_);
+  std::unique_lock lock(job->mutex);
+  job->over.wait(lock, [&] { return job->done; });
+  if (job->failure) std::rethrow_exception(job->failure);
+}
+
+struct Communicator::Worker {
+  using Job = Pending::Job;
+
+  Worker(const TransportFactory& make, CommunicatorOptions options_)
+      : options(std::move(options_)), thread([this, make] { run(make); }) {}
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    wake.notify_all();
+    thread.join();
+  }
+
+  void run(const TransportFactory& make) {
+    const SerialScope alone;
+    const std::shared_ptr<Job> first = next();  // the constructor's, which waits for the transport
+    try {
+      wire = std::make_unique<Wire>(make(), options.silence);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    take(*first);
+    while (const std::shared_ptr<Job> job = next()) take(*job);
+    if (wire && closes) try {
+        wire->transport().close();
+      } catch (const std::exception&) {  // those who waited know of it, or nobody does
+      }
+    wire.reset();
+  }
+
+  void take(Job& job) {
+    if (!failure || job.always) try {
+        job.work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    job.finish(failure);
+  }
+
+  // The next one; null after the last. Looks for signs of life while there is none.
+  std::shared_ptr<Job> next() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait_for(lock, std::chrono::milliseconds(wire && !failure ? 50 : 1000),
+                    [&] { return stop || !jobs.empty(); });
+      if (!jobs.empty()) {
+        std::shared_ptr<Job> job = std::move(jobs.front());
+        jobs.pop_front();
+        return job;
+      }
+      if (stop) return nullptr;
+      if (!wire || failure) continue;
+      lock.unlock();
+      live();
+      lock.lock();
+    }
+  }
+
+  void live() {
+    try {
+      wire->live();
+    } catch (const Error& error) {
+      failure = std::current_exception();
+      if (options.on_failure) options.on_failure(error);
+    }
+  }
+
+  CommunicatorOptions options;
+  std::unique_ptr<Wire> wire;
+  std::exception_ptr failure;  // of the thread; others read it in a job
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::shared_ptr<Job>> jobs;
+  bool stop = false, closes = false;
+  std::thread thread;  // last: it uses all of the above
+};
+
+namespace {
+
+std::size_t bytes_of(const View& v) { return static_cast<std::size_t>(numel(v.shape)) * size_of(v.dtype); }
+std::size_t bytes_of(const Tensor& t) { return bytes_of(t.view()); }
+
+View as_list(const Tensor& t) { return {t.view().data, t.dtype(), {t.numel()}, {1}}; }
+
+// On the host and contiguous, so that bytes can be sent as they lie; what comes is copied back.
+class Staged {
+ public:
+  explicit Staged(const Tensor& t) : original_(t), host_(contiguous(to(t.detach(), Device{}))) {}
+  const Tensor& host() const { return host_; }
+  void* data() const { return host_.view().data; }
+  void copy_back() const {
+    if (host_.view().data == original_.view().data) return;
+    Tensor place = original_.detach();
+    place.assign(to(host_, original_.device()));
+  }
+
+ private:
+  Tensor original_, host_;
+};
+
+void gather_bytes(Wire& wire, const void* own, char* all, std::size_t bytes) {
+  wire.begin("all_gather", bytes);
+  for (int r = 0; r < wire.size(); ++r) {
+    char* const place = all + static_cast<std::size_t>(r) * bytes;
+    if (r == wire.rank()) {
+      if (bytes > 0) std::memcpy(place, own, bytes);
+      continue;
+    }
+    wire.send(r, own, bytes);
+    wire.receive(r, place, bytes);
+  }
+  wire.finish();
+}
+
+std::vector<std::string> gather_texts(Wire& wire, const std::string& own) {
+  const auto count = static_cast<std::size_t>(wire.size());
+  std::vector<std::uint64_t> lengths(count);
+  const std::uint64_t length = own.size();
+  gather_bytes(wire, &length, reinterpret_cast<char*>(lengths.data()), sizeof length);
+  std::vector<std::string> all(count);
+  wire.begin("all_gather of text", 0);
+  for (int r = 0; r < wire.size(); ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    all[at].resize(lengths[at]);
+    if (r == wire.rank()) {
+      all[at] = own;
+      continue;
+    }
+    wire.send(r, own.data(), own.size());
+    wire.receive(r, all[at].data(), all[at].size());
+  }
+  wire.finish();
+  return all;
+}
+
+// Along a binomial tree: after k rounds 2^k ranks have it.
+void broadcast_bytes(Wire& wire, void* data, std::size_t bytes, int root) {
+  wire.begin("broadcast", bytes);
+  const int size = wire.size(), place = (wire.rank() - root + size) % size;
+  int round = 1;
+  for (; round < size; round *= 2)
+    if ((place & round) != 0) {
+      wire.receive((place - round + root) % size, data, bytes);
+      wire.finish();
+      break;
+    }
+  for (round /= 2; round > 0; round /= 2)
+    if (place + round < size) wire.send((place + round + root) % size, data, bytes);
+  wire.finish();
+}
+
+std::string place_of_process(const std::string& host) { return str(host, " (process ", ::getpid(), ")"); }
+
+}  // namespace
+
+Communicator::Communicator() = default;
+
+Communicator::Communicator(const TransportFactory& make, CommunicatorOptions options)
+    : exceptions_(std::uncaught_exceptions()), worker_(std::make_unique<Worker>(make, std::move(options))) {
+  submit([this] {
+    Wire& wire = *worker_->wire;
+    rank_ = wire.rank(), size_ = wire.size();
+    wire.set_places(gather_texts(wire, place_of_process(wire.transport().host())));
+  }).wait();
+}
+
+Communicator::~Communicator() {
+  if (!worker_ || !worker_->wire) return;
+  try {
+    if (std::uncaught_exceptions() > exceptions_) {
+      submit([this] { worker_->wire->leave(); }).wait();
+      return;
+    }
+    barrier();
+    worker_->closes = true;
+  } catch (const std::exception&) {  // it has failed, and whoever waited was told
+  }
+}
+
+std::string Communicator::name_of(int rank) const {
+  return worker_ ? worker_->wire->name_of(rank) : str("rank ", rank);
+}
+
+Communicator::Pending Communicator::submit(std::function<void()> work, bool always) {
+  Pending pending;
+  if (!worker_) {
+    work();
+    return pending;
+  }
+  pending.job_ = std::make_shared<Pending::Job>();
+  pending.job_->work = std::move(work);
+  pending.job_->always = always;
+  {
+    const std::lock_guard lock(worker_->mutex);
+    worker_->jobs.push_back(pending.job_);
+  }
+  worker_->wake.notify_one();
+  return pending;
+}
+
+void Communicator::check_rank(int rank) const {
+  if (rank >= 0 && rank < size_) return;
+  throw ConfigError(str("there is no rank ", rank), str("they are 0 to ", size_ - 1), "give one of them");
+}
+
+void Communicator::all_reduce(const Tensor& t) {
+  const Staged staged(t);
+  const View list = as_list(staged.host());
+  begin_sum({list}, list, size_).wait();
+  staged.copy_back();
+}
+
+Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
+                                              std::int64_t leaves) {
+  const std::size_t own = nodes_within(leaves, share_of_leaves(leaves, rank_, size_)).size();
+  if (leaves < size_ || nodes.size() != own)
+    throw ConfigError(
+        str("cannot sum over ", leaves, " leaves"),
+        str("rank ", rank_, " of ", size_, " has ", own, " nodes, and ", nodes.size(), " were given"),
+        "give a list for each of nodes_within() its share, and every rank a leaf");
+  for (const View& node : nodes)
+    if (node.shape != out.shape || node.dtype != out.dtype)
+      throw ShapeError(str("cannot sum ", node.dtype, ' ', node.shape, " into ", out.dtype, ' ', out.shape),
+                       "a sum has the form of what is added", "give lists of one form");
+  if (alone()) {  // one node, the whole tree
+    if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
+    return {};
+  }
+  return submit([this, nodes, out, leaves] {
+    worker_->wire->begin("sum", bytes_of(out));
+    sum_over_ranks(*worker_->wire, nodes, out, leaves);
+  });
+}
+
+void Communicator::broadcast(const Tensor& t, int root) {
+  check_rank(root);
+  if (alone()) return;
+  const Staged staged(t);
+  submit([&] { broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root); }).wait();
+  staged.copy_back();
+}
+
+std::string Communicator::broadcast(const std::string& text, int root) {
+  check_rank(root);
+  std::string result = text;
+  if (alone()) return result;
+  submit([&] {
+    Wire& wire = *worker_->wire;
+    std::uint64_t length = text.size();
+    broadcast_bytes(wire, &length, sizeof length, root);
+    result.resize(length);
+    broadcast_bytes(wire, result.data(), length, root);
+  }).wait();
+  return result;
+}
+
+void Communicator::all_gather(const void* own, void* all, std::size_t bytes) {
+  if (alone()) {
+    std::memcpy(all, own, bytes);
+    return;
+  }
+  submit([&] { gather_bytes(*worker_->wire, own, static_cast<char*>(all), bytes); }).wait();
+}
+
+Tensor Communicator::all_gather(const Tensor& t) {
+  const Staged staged(t);
+  const Tensor all = empty(t.shape().with_inserted(0, size_), t.dtype());
+  all_gather(staged.data(), all.view().data, bytes_of(t));
+  return to(all, t.device());
+}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text) {
+  if (alone()) return {text};
+  std::vector<std::string> all;
+  submit([&] { all = gather_texts(*worker_->wire, text); }).wait();
+  return all;
+}
+
+Tensor Communicator::reduce_scatter(const Tensor& t) {
+  if (t.rank() == 0 || t.size(0) % size_ != 0)
+    throw ShapeError(str("cannot share out ", t.shape(), " among ", size_, " ranks"),
+                     "each gets as many rows", "pad the rows, or use all_reduce()");
+  const std::int64_t rows = t.size(0) / size_;
+  const Tensor sum = empty(t.shape(), t);
+  kernels(sum).copy(t.view(), sum.view());
+  all_reduce(sum);
+  return contiguous(narrow(sum, 0, rank_ * rows, rows));
+}
+
+void Communicator::barrier() {
+  char own = 0;
+  std::vector<char> all(static_cast<std::size_t>(size_));
+  all_gather(&own, all.data(), 1);
+}
+
+void Communicator::send(const Tensor& t, int to) {
+  check_rank(to);
+  if (to == rank_)
+    throw ConfigError("a rank sends nothing to itself", str("it is rank ", rank_), "name another");
+  const Staged staged(t);
+  submit([&] { worker_->wire->begin_to(to, staged.data(), bytes_of(t)); }).wait();
+}
+
+void Communicator::receive(const Tensor& t, int from) {
+  check_rank(from);
+  if (from == rank_)
+    throw ConfigError("a rank gets nothing from itself", str("it is rank ", rank_), "name another");
+  const Staged staged(t);
+  submit([&] { worker_->wire->receive_from(from, staged.data(), bytes_of(t)); }).wait();
+  staged.copy_back();
+}
+
+void Communicator::abort(int status) {
+  if (!worker_ || !worker_->wire) return;
+  const auto end = [this, status] { worker_->wire->transport().abort(status); };
+  if (std::this_thread::get_id() == worker_->thread.get_id())
+    end();
+  else
+    submit(end, true).wait();
+}
+
+}  // namespace veldt::dist

@@ -1,0 +1,25 @@
+// Joins an optimizer and the sum of its gradients.
+#include "veldt/dist/data_parallel.h"
+
+#include "veldt/ops/binary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::dist {
+
+DataParallel::DataParallel(Communicator& ranks, optim::Optimizer& optimizer, GradientSumOptions options)
+    : ranks_(ranks), optimizer_(optimizer), sum_(ranks, optimizer, options) {
+  ranks.broadcast(optimizer.slab().values());
+  mark_changed(optimizer.slab().values());
+  optimizer.before_use([this] { average(); });
+}
+
+DataParallel::~DataParallel() { optimizer_.before_use({}); }
+
+void DataParallel::average() {
+  sum_.finish();
+  const NoGrad off;
+  Tensor gradients = optimizer_.slab().gradients();
+  gradients.assign(gradients * (1.0 / ranks_.size()));
+}
+
+}  // namespace veldt::dist

@@ -1,0 +1,136 @@
+// Buckets of neighbours in the slab, sent in one order on every rank: from the last layers, whose gradients
+// come first, to the first.
+#include "veldt/dist/gradient_sum.h"
+
+#include <algorithm>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt::dist {
+
+void NodeSums::push(const Tensor& value) {
+  nodes_.push_back({{next_, next_ + 1}, value});
+  ++next_;
+  while (nodes_.size() > 1) {
+    const auto& [left, sum] = nodes_[nodes_.size() - 2];
+    const auto& [right, last] = nodes_.back();
+    if (!are_halves(leaves_, left, right)) return;
+    kernels(sum).accumulate(last.view(), sum.view());
+    nodes_[nodes_.size() - 2].first.end = right.end;
+    nodes_.pop_back();
+  }
+}
+
+std::vector<View> NodeSums::views() const {
+  std::vector<View> all;
+  for (const auto& [leaves, sum] : nodes_) all.push_back(sum.view());
+  return all;
+}
+
+GradientSum::GradientSum(Communicator& ranks, optim::Optimizer& optimizer, GradientSumOptions options)
+    : ranks_(ranks), optimizer_(optimizer), options_(options) {
+  if (options_.leaves == 0) options_.leaves = ranks.size();
+  if (options_.leaves < ranks.size())
+    throw ConfigError(str("a batch of ", options_.leaves, " parts is too small for ", ranks.size(), " ranks"),
+                      "each computes one part at least", "use fewer ranks, or more parts");
+  const optim::Slab& slab = optimizer.slab();
+  const auto least = std::max<std::int64_t>(
+      1, options_.bucket_bytes / static_cast<std::int64_t>(size_of(slab.values().dtype())));
+  for (std::size_t i = slab.parameters().size(); i-- > 0;) {
+    const optim::Slab::Range range = slab.range(i);
+    if (buckets_.empty() || buckets_.back().range.end - buckets_.back().range.begin >= least)
+      buckets_.push_back({.range = range, .parameters = {}, .pending = {}});
+    buckets_.back().range.begin = range.begin;
+    buckets_.back().parameters.push_back(i);
+    bucket_of_[slab.parameters()[i].impl()] = buckets_.size() - 1;
+  }
+  present_.assign(slab.parameters().size(), 0);
+}
+
+GradientSum::Sending::Sending(GradientSum& sum) {
+  sum.begin_sending();
+  if (sum.options_.leaves == sum.ranks_.size())
+    listener_.emplace([&sum](const Tensor& leaf) { sum.on_ready(leaf); });
+}
+
+void GradientSum::begin_sending() {
+  next_ = 0;
+  for (Bucket& bucket : buckets_) bucket.ready = 0, bucket.sent = false;
+}
+
+// A bucket whose gradients are not where they are to be waits for finish().
+void GradientSum::on_ready(const Tensor& leaf) {
+  const auto found = bucket_of_.find(leaf.impl());
+  if (found == bucket_of_.end()) return;  // of another optimizer
+  ++buckets_[found->second].ready;
+  const optim::Slab& slab = optimizer_.slab();
+  while (next_ < buckets_.size() && buckets_[next_].ready == buckets_[next_].parameters.size()) {
+    for (const std::size_t i : buckets_[next_].parameters) {
+      const Tensor g = slab.parameters()[i].grad();
+      if (!g.defined() || g.view().data != optim::Slab::view(slab.gradients(), slab.range(i)).data) return;
+    }
+    send(buckets_[next_++]);
+  }
+}
+
+void GradientSum::send(Bucket& bucket) {
+  bucket.sent = true;
+  const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
+  host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
+    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size());
+  });
+}
+
+void GradientSum::note_present() {
+  const auto& parameters = optimizer_.slab().parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].grad().defined()) present_[i] = 1;
+}
+
+void GradientSum::end_leaf() {
+  optimizer_.collect_gradients();
+  note_present();
+  if (!sums_) sums_.emplace(options_.leaves, share_of_leaves(options_.leaves, ranks_.rank(), ranks_.size()));
+  const Tensor& gradients = optimizer_.slab().gradients();
+  const Tensor leaf = empty(gradients.shape(), gradients);
+  kernels(leaf).copy(gradients.view(), leaf.view());
+  sums_->push(leaf);
+  optimizer_.zero_grad();
+}
+
+// What a rank has none of is a zero in its sum; the parameter has a gradient all the same if another has one.
+void GradientSum::agree_on_present() {
+  const std::size_t count = present_.size();
+  std::vector<char> all(count * static_cast<std::size_t>(ranks_.size()));
+  ranks_.all_gather(present_.data(), all.data(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    bool any = false;
+    for (std::size_t at = i; at < all.size(); at += count) any = any || all[at] != 0;
+    if (any && !optimizer_.slab().parameters()[i].grad().defined()) optimizer_.take_gradient(i);
+  }
+  std::fill(present_.begin(), present_.end(), 0);
+}
+
+void GradientSum::finish() {
+  optimizer_.collect_gradients();
+  const Tensor& gradients = optimizer_.slab().gradients();
+  if (sums_ || options_.leaves != ranks_.size()) {
+    const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
+    ranks_.begin_sum(nodes, gradients.view(), options_.leaves).wait();
+    sums_.reset();
+  } else {
+    note_present();
+    while (next_ < buckets_.size()) send(buckets_[next_++]);
+    host_work("sums of gradients", {gradients.view()}, [this](auto) {
+      for (Bucket& bucket : buckets_) bucket.pending.wait();
+    });
+    next_ = 0;
+  }
+  mark_changed(gradients);
+  if (!recording()) agree_on_present();
+}
+
+}  // namespace veldt::dist

@@ -1,0 +1,106 @@
+// Finds the launcher and the library that fits it.
+#include "veldt/dist/mpi.h"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "veldt/core/beside.h"
+#include "veldt/core/error.h"
+#include "veldt/dist/mpi_plugin.h"
+
+namespace veldt::dist {
+namespace {
+
+struct Kind {
+  const char* name;
+  const char* file;
+  const char* package;
+  const char* rank;  // variables
+  const char* size;
+};
+constexpr Kind kKinds[] = {
+    {"Open MPI", "libveldt_openmpi.so", "libopenmpi-dev", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    // The launcher of MPICH, and those that talk to it, Slurm's among them.
+    {"MPICH", "libveldt_mpich.so", "libmpich-dev", "PMI_RANK", "PMI_SIZE"},
+};
+const Kind& kind_of(Mpi kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+int number_from(const char* variable, const char* text) {
+  int number = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  if (error != std::errc() || stop != end || number < 0)
+    throw ConfigError(str("the variable ", variable, " is '", text, "'"),
+                      "a launcher of MPI sets it to a number",
+                      "start veldt by mpirun, or unset the variable");
+  return number;
+}
+
+const MpiPlugin& plugin_of(Mpi kind, std::string& path) {
+  const Kind& k = kind_of(kind);
+  const auto refuse = [&](const std::string& why, const std::string& fix) {
+    throw DeviceError(str("cannot use ", k.name), why, fix);
+  };
+  const std::vector<std::string> paths = files_beside_veldt(k.file);
+  if (paths.empty())
+    refuse(str("there is no ", k.file, " beside Veldt: it was built without ", k.name),
+           str("install ", k.package, " and build Veldt again"));
+  path = paths.front();
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* const error = dlerror();
+    refuse(str("the library could not be loaded: ", error ? error : "no reason was given"),
+           "install the library that it names");
+  }
+  const auto entry = reinterpret_cast<MpiPluginEntry>(dlsym(handle, kMpiPluginEntry));
+  if (entry == nullptr) refuse(str(path, " is not a library of Veldt"), "install Veldt's own");
+  const MpiPlugin& plugin = *entry();
+  if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.waist_size != kMpiWaist)
+    refuse(str(path, " belongs to Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
+           "install both from one build");
+  return plugin;
+}
+
+}  // namespace
+
+const char* name_of(Mpi kind) { return kind_of(kind).name; }
+
+std::optional<Launch> find_launch(const std::function<const char*(const char*)>& variable) {
+  for (const Mpi kind : {Mpi::openmpi, Mpi::mpich}) {
+    const Kind& k = kind_of(kind);
+    const char* const rank = variable(k.rank);
+    const char* const size = variable(k.size);
+    if (rank == nullptr || size == nullptr) continue;
+    const Launch launch{kind, number_from(k.rank, rank), number_from(k.size, size)};
+    if (launch.size < 1 || launch.rank >= launch.size)
+      throw ConfigError(str("the variables ", k.rank, " and ", k.size, " contradict each other"),
+                        str("there is no rank ", launch.rank, " of ", launch.size), "start veldt by mpirun");
+    return launch;
+  }
+  return std::nullopt;
+}
+
+TransportFactory mpi(Mpi kind) {
+  return [kind] {
+    std::string path;
+    return plugin_of(kind, path).open();
+  };
+}
+
+MpiReport look_for_mpi(Mpi kind) {
+  MpiReport report;
+  try {
+    const MpiPlugin& plugin = plugin_of(kind, report.path);
+    report.version = plugin.library();
+    report.usable = true;
+  } catch (const Error& error) {
+    report.reason = error.why();
+  }
+  return report;
+}
+
+}  // namespace veldt::dist

@@ -1,0 +1,81 @@
+// What one thread does with a transport: messages of one operation after the other, and signs of life in
+// between. Only for files of dist/.
+// Tests: tests/dist/communicator_test.cpp
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "veldt/dist/transport.h"
+
+namespace veldt::dist {
+
+class Wire {
+ public:
+  // `silence`: seconds without a sign of life after which a rank is lost; 0: no rank ever is.
+  Wire(std::unique_ptr<Transport> transport, double silence);
+
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+  Transport& transport() { return *transport_; }
+
+  // Begins an operation, which all ranks have to begin with the same name and number of bytes.
+  void begin(const char* name, std::size_t bytes);
+  // Begin a message of it; finish() waits for all.
+  void send(int to, const void* data, std::size_t bytes);
+  void receive(int from, void* data, std::size_t bytes);
+  // Throws LostRank for one that is silent, Error for one that does something else meanwhile.
+  void finish();
+
+  // Messages from one rank to another, beside the operations. begin_to() copies the data and does not wait.
+  void begin_to(int to, const void* data, std::size_t bytes);
+  void receive_from(int from, void* data, std::size_t bytes);
+
+  // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
+  void live();
+  // Tells the others that this rank ends before its time.
+  void leave();
+  // The names of the ranks' machines and their processes, for messages: set once, by the communicator.
+  void set_places(std::vector<std::string> places) { places_ = std::move(places); }
+  // "rank 2 on n3 (process 4711)"
+  std::string name_of(int rank) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // What a rank does now.
+  struct Heart {
+    std::uint64_t operation = 0, bytes = 0, left = 0;
+    std::array<char, 32> name = {};
+  };
+  struct Peer {
+    Heart heard, sent;
+    Clock::time_point heard_at, sent_at;
+    Transport::Ticket hearing = 0, sending = 0;
+    bool is_sending = false;
+  };
+  struct Letter {
+    std::vector<char> data;
+    Transport::Ticket ticket = 0;
+  };
+
+  bool is_watched(int rank) const;
+  void hear(int rank, Peer& peer);
+  void beat(int rank, Peer& peer);
+  void wait_for(std::vector<Transport::Ticket>& tickets);
+  template <class Begin> void in_pieces(std::size_t bytes, const Begin& begin);
+
+  std::unique_ptr<Transport> transport_;
+  double silence_;
+  Heart now_;
+  std::vector<Peer> peers_;
+  std::vector<std::string> places_;
+  std::vector<Transport::Ticket> begun_;
+  std::vector<std::unique_ptr<Letter>> letters_;
+  Clock::time_point lived_;
+};
+
+}  // namespace veldt::dist

@@ -1,0 +1,139 @@
+// A transport over MPI (the MPI Forum's standard 3.1), compiled against Open MPI and against MPICH, into a
+// library each. All calls of MPI come from one thread, the communicator's (MPI_THREAD_FUNNELED).
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/dist/mpi_plugin.h"
+
+namespace veldt::dist {
+namespace {
+
+std::string text_of(int status) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+void check(int status, const char* what) {
+  if (status == MPI_SUCCESS) return;
+  throw Error(str("MPI cannot ", what), text_of(status), "look at the other ranks' messages; then resume");
+}
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport() {
+    int begun = 0, provided = MPI_THREAD_SINGLE;
+    MPI_Initialized(&begun);
+    if (begun != 0)
+      throw DeviceError("cannot begin MPI twice",
+                        "this process has a communicator already, or MPI of its own",
+                        "make one communicator, and let Veldt begin MPI");
+    if (const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+        status != MPI_SUCCESS)
+      throw DeviceError("MPI did not begin", text_of(status), "start the program by mpirun");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string host() const override {
+    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+    int length = 0;
+    MPI_Get_processor_name(name.data(), &length);
+    return {name.data(), static_cast<std::size_t>(length)};
+  }
+
+  Ticket send(int to, int tag, const void* data, std::size_t bytes) override {
+    const Ticket ticket = free_place();
+    check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD, &open_[ticket].request),
+          "send");
+    open_[ticket].expected = -1;
+    return ticket;
+  }
+
+  Ticket receive(int from, int tag, void* data, std::size_t bytes) override {
+    const Ticket ticket = free_place();
+    check(
+        MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag, MPI_COMM_WORLD, &open_[ticket].request),
+        "receive");
+    open_[ticket].expected = static_cast<int>(bytes);
+    return ticket;
+  }
+
+  bool done(Ticket ticket) override {
+    Open& open = open_[ticket];
+    int is_done = 0, count = 0;
+    MPI_Status status;
+    const int result = MPI_Test(&open.request, &is_done, &status);
+    if (result != MPI_SUCCESS && open.expected >= 0) throw of_another_length(open.expected, text_of(result));
+    check(result, "send");
+    if (is_done == 0) return false;
+    if (open.expected >= 0) {
+      MPI_Get_count(&status, MPI_BYTE, &count);
+      if (count != open.expected) throw of_another_length(open.expected, str("it has ", count));
+    }
+    free_.push_back(ticket);
+    return true;
+  }
+
+  void close() override {
+    for (Open& open : open_)
+      if (open.request != MPI_REQUEST_NULL) {
+        MPI_Cancel(&open.request);
+        MPI_Request_free(&open.request);
+      }
+    MPI_Finalize();
+  }
+
+  void abort(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
+
+ private:
+  struct Open {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int expected = -1;  // bytes; -1: of a message that is sent
+  };
+
+  static Error of_another_length(int expected, const std::string& why) {
+    return {str("a message of ", expected, " bytes did not come as it should"), why,
+            "call the same functions with tensors of the same shapes on all ranks"};
+  }
+
+  Ticket free_place() {
+    if (free_.empty()) {
+      open_.emplace_back();
+      return open_.size() - 1;
+    }
+    const Ticket place = free_.back();
+    free_.pop_back();
+    return place;
+  }
+
+  int rank_ = 0, size_ = 1;
+  std::vector<Open> open_;
+  std::vector<Ticket> free_;
+};
+
+std::string library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string all(text.data());
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+constexpr MpiPlugin kPlugin{VELDT_VERSION, kMpiWaist, library,
+                            []() -> std::unique_ptr<Transport> { return std::make_unique<MpiTransport>(); }};
+
+}  // namespace
+}  // namespace veldt::dist
+
+extern "C" const veldt::dist::MpiPlugin* veldt_mpi_plugin() { return &veldt::dist::kPlugin; }
