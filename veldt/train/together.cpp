@@ -104,6 +104,7 @@ Tensor Together::gradients(std::size_t turn, const std::function<Tensor(std::siz
     const NoGrad off;
     if (!running_.empty()) changes.push((flat(running_) - flat(running)) * share);
   }
+  seek_streams(parts_.of * batches_);  // where the next step begins, on every rank
   for_each_sum(turn, [](dist::GradientSum& sum) { sum.finish(); });
   share_running(running, changes);
   return loss_of_all(turn, loss, losses);

@@ -33,6 +33,7 @@
 namespace veldt::train {
 
 class BatchSource;
+class Tally;
 class Together;
 
 struct TrainerOptions {
@@ -194,6 +195,8 @@ class Trainer {
   Device device() const { return players_[0].optimizer.slab().values().device(); }
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
+  Scores evaluate(data::Loader& loader, dist::Communicator* ranks);
+  void tally(const data::Batch& batch, Tally& into) const;
   std::pair<double, double> weighed_loss(const Loss& loss, const TensorList& outputs,
                                          const data::Batch& batch) const;
 

@@ -280,7 +280,7 @@ class Trainer::FitTask final : public Task {
     e.waiting = stretch_.share_waited();
     state_.waited += stretch_.waited();
     if (validation_ != nullptr) {
-      e.scores = trainer_.evaluate(*validation_);
+      e.scores = trainer_.evaluate(*validation_, options_.ranks);
       e.best = files_.judge(step_, score(e.scores, watched_), state_);
     }
     state_.seconds += stretch_.seconds();
@@ -390,6 +390,7 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
   run_options.resume = options.resume;
   run_options.config = config_of(options, options_, players_, source);
   run_options.ranks = options.ranks;
+  run_options.any_ranks = options.parts > 0;
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);
