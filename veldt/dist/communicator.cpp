@@ -25,6 +25,8 @@
 namespace veldt::dist {
 
 struct Communicator::Pending::Job {
+  const char* name = "";
+  std::uint64_t bytes = 0;
   std::function<void()> work;
   std::mutex mutex;
   std::condition_variable over;
@@ -83,11 +85,14 @@ struct Communicator::Worker {
   }
 
   void take(Job& job) {
+    const double begin = options.timeline != nullptr ? options.timeline->now() : 0;
     if (!failure || job.always) try {
         job.work();
       } catch (...) {
         failure = std::current_exception();
       }
+    if (options.timeline != nullptr)
+      options.timeline->add(Timeline::Lane::messages, job.name, begin, options.timeline->now(), job.bytes);
     job.finish(failure);
   }
 
@@ -211,7 +216,7 @@ Communicator::Communicator() = default;
 
 Communicator::Communicator(const TransportFactory& make, CommunicatorOptions options)
     : exceptions_(std::uncaught_exceptions()), worker_(std::make_unique<Worker>(make, std::move(options))) {
-  submit([this] {
+  submit("beginning", 0, [this] {
     Wire& wire = *worker_->wire;
     rank_ = wire.rank(), size_ = wire.size();
     wire.set_places(gather_texts(wire, place_of_process(wire.transport().host())));
@@ -222,7 +227,7 @@ Communicator::~Communicator() {
   if (!worker_ || !worker_->wire) return;
   try {
     if (std::uncaught_exceptions() > exceptions_) {
-      submit([this] { worker_->wire->leave(); }).wait();
+      submit("leaving", 0, [this] { worker_->wire->leave(); }).wait();
       return;
     }
     barrier();
@@ -235,13 +240,15 @@ std::string Communicator::name_of(int rank) const {
   return worker_ ? worker_->wire->name_of(rank) : str("rank ", rank);
 }
 
-Communicator::Pending Communicator::submit(std::function<void()> work, bool always) {
+Communicator::Pending Communicator::submit(const char* name, std::uint64_t bytes, std::function<void()> work,
+                                           bool always) {
   Pending pending;
   if (!worker_) {
     work();
     return pending;
   }
   pending.job_ = std::make_shared<Pending::Job>();
+  pending.job_->name = name, pending.job_->bytes = bytes;
   pending.job_->work = std::move(work);
   pending.job_->always = always;
   {
@@ -280,7 +287,7 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
     if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
     return {};
   }
-  return submit([this, nodes, out, leaves] {
+  return submit("sum", bytes_of(out), [this, nodes, out, leaves] {
     worker_->wire->begin("sum", bytes_of(out));
     sum_over_ranks(*worker_->wire, nodes, out, leaves);
   });
@@ -290,7 +297,9 @@ void Communicator::broadcast(const Tensor& t, int root) {
   check_rank(root);
   if (alone()) return;
   const Staged staged(t);
-  submit([&] { broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root); }).wait();
+  submit("broadcast", bytes_of(t), [&] {
+    broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root);
+  }).wait();
   staged.copy_back();
 }
 
@@ -298,7 +307,7 @@ std::string Communicator::broadcast(const std::string& text, int root) {
   check_rank(root);
   std::string result = text;
   if (alone()) return result;
-  submit([&] {
+  submit("broadcast of text", text.size(), [&] {
     Wire& wire = *worker_->wire;
     std::uint64_t length = text.size();
     broadcast_bytes(wire, &length, sizeof length, root);
@@ -313,7 +322,9 @@ void Communicator::all_gather(const void* own, void* all, std::size_t bytes) {
     std::memcpy(all, own, bytes);
     return;
   }
-  submit([&] { gather_bytes(*worker_->wire, own, static_cast<char*>(all), bytes); }).wait();
+  submit("all_gather", bytes, [&] {
+    gather_bytes(*worker_->wire, own, static_cast<char*>(all), bytes);
+  }).wait();
 }
 
 Tensor Communicator::all_gather(const Tensor& t) {
@@ -326,7 +337,7 @@ Tensor Communicator::all_gather(const Tensor& t) {
 std::vector<std::string> Communicator::all_gather(const std::string& text) {
   if (alone()) return {text};
   std::vector<std::string> all;
-  submit([&] { all = gather_texts(*worker_->wire, text); }).wait();
+  submit("all_gather of text", text.size(), [&] { all = gather_texts(*worker_->wire, text); }).wait();
   return all;
 }
 
@@ -352,7 +363,7 @@ void Communicator::send(const Tensor& t, int to) {
   if (to == rank_)
     throw ConfigError("a rank sends nothing to itself", str("it is rank ", rank_), "name another");
   const Staged staged(t);
-  submit([&] { worker_->wire->begin_to(to, staged.data(), bytes_of(t)); }).wait();
+  submit("send", bytes_of(t), [&] { worker_->wire->begin_to(to, staged.data(), bytes_of(t)); }).wait();
 }
 
 void Communicator::receive(const Tensor& t, int from) {
@@ -360,9 +371,13 @@ void Communicator::receive(const Tensor& t, int from) {
   if (from == rank_)
     throw ConfigError("a rank gets nothing from itself", str("it is rank ", rank_), "name another");
   const Staged staged(t);
-  submit([&] { worker_->wire->receive_from(from, staged.data(), bytes_of(t)); }).wait();
+  submit("receive", bytes_of(t), [&] {
+    worker_->wire->receive_from(from, staged.data(), bytes_of(t));
+  }).wait();
   staged.copy_back();
 }
+
+Timeline* Communicator::timeline() const { return worker_ ? worker_->options.timeline : nullptr; }
 
 void Communicator::abort(int status) {
   if (!worker_ || !worker_->wire) return;
@@ -370,7 +385,7 @@ void Communicator::abort(int status) {
   if (std::this_thread::get_id() == worker_->thread.get_id())
     end();
   else
-    submit(end, true).wait();
+    submit("end", 0, end, true).wait();
 }
 
 }  // namespace veldt::dist

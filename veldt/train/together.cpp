@@ -70,6 +70,7 @@ Together::Together(dist::Communicator* ranks, const nn::Module& model, const Pla
 }
 
 void Together::begin(std::int64_t step, std::vector<double> shares) {
+  if (ranks_.timeline() != nullptr) ranks_.timeline()->begin_step();
   step_ = step;
   shares_ = std::move(shares);
 }
