@@ -135,6 +135,10 @@ void Ranks::lost(const Error& error) {
 
 void Ranks::report_and_end() {
   Failure failure = current_failure();
+  if (!communicator_) {  // it failed while it began
+    write_stderr(in_three_lines(failure, stderr_terminal().color));
+    std::_Exit(failure.code);
+  }
   const bool is_lost = failure.code == kLost;
   {
     const std::lock_guard lock(mutex_);
