@@ -120,6 +120,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training,
   o.config = recipe::in_json(recipe, kMayChange);
   o.ranks = ranks.communicator();
   o.parts = flags.exact;
+  o.half_gradients = flags.half_gradients;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
@@ -330,6 +331,7 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"threads", num_threads()},
           {"resume", flags.resume},
           {"exact", flags.exact},
+          {"half_gradients", flags.half_gradients},
           {"until", flags.until}};
 }
 
@@ -456,6 +458,8 @@ Run add_train(VerbOptions& verb, Context& context) {
   add_count(verb, "--exact", flags->exact, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
       .command_line_only();
+  add_switch(verb, "--half-gradients", flags->half_gradients,
+             "several processes send gradients as bf16: half the bytes, for slow networks");
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(

@@ -272,7 +272,7 @@ void Communicator::all_reduce(const Tensor& t) {
 }
 
 Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
-                                              std::int64_t leaves) {
+                                              std::int64_t leaves, bool halves) {
   const std::size_t own = nodes_within(leaves, share_of_leaves(leaves, rank_, size_)).size();
   if (leaves < size_ || nodes.size() != own)
     throw ConfigError(
@@ -287,9 +287,9 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
     if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
     return {};
   }
-  return submit("sum", bytes_of(out), [this, nodes, out, leaves] {
+  return submit("sum", bytes_of(out), [this, nodes, out, leaves, halves] {
     worker_->wire->begin("sum", bytes_of(out));
-    sum_over_ranks(*worker_->wire, nodes, out, leaves);
+    sum_over_ranks(*worker_->wire, nodes, out, leaves, halves);
   });
 }
 

@@ -91,7 +91,9 @@ class Communicator {
   // a list of numbers for each of nodes_within() that share, and `out`, which may be one of them, becomes the
   // sum. Whatever the number of ranks is, the bits are the same. All are contiguous, on the CPU, and of one
   // length. Throws ConfigError for another number of nodes, ShapeError for other forms.
-  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves);
+  // `halves`: numbers of f32 are sent as bf16, which halves the bytes, and added as f32.
+  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves,
+                    bool halves = false);
 
   Timeline* timeline() const;
 

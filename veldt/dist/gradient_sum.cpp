@@ -82,7 +82,7 @@ void GradientSum::send(Bucket& bucket) {
   bucket.sent = true;
   const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
   host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
-    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size());
+    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves);
   });
 }
 
@@ -129,7 +129,7 @@ void GradientSum::finish() {
   const Tensor& gradients = optimizer_.slab().gradients();
   if (sums_ || options_.leaves != ranks_.size()) {
     const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
-    ranks_.begin_sum(nodes, gradients.view(), options_.leaves).wait();
+    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves).wait();
     sums_.reset();
   } else {
     note_present();

@@ -37,6 +37,8 @@ struct GradientSumOptions {
   std::int64_t leaves = 0;
   // Gradients are sent together until they have so many bytes; 0: an eighth of all, from 64 KB to 1 MB.
   std::int64_t bucket_bytes = 0;
+  // Gradients of f32 are sent as bf16, which halves the bytes and rounds each to eight bits.
+  bool halves = false;
 };
 
 class GradientSum {

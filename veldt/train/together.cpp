@@ -52,13 +52,14 @@ data::Parts parts_of(const dist::Communicator& ranks, std::int64_t parts) {
 }  // namespace
 
 Together::Together(dist::Communicator* ranks, const nn::Module& model, const Players& players,
-                   std::int64_t batches, std::int64_t parts)
+                   std::int64_t batches, std::int64_t parts, bool halves)
     : ranks_(ranks != nullptr ? *ranks : alone_),
       players_(players),
       batches_(batches),
       parts_(parts_of(ranks_, parts)) {
   for (std::size_t i = 0; i < players.size(); ++i) {
-    sums_.emplace_back(ranks_, players[i].optimizer, dist::GradientSumOptions{.leaves = parts_.of});
+    sums_.emplace_back(ranks_, players[i].optimizer,
+                       dist::GradientSumOptions{.leaves = parts_.of, .halves = halves});
     on_host_ = on_host_ && players[i].optimizer.slab().values().device().kind == DeviceKind::cpu;
   }
   for (const auto& [name, tensor] : model.named_buffers()) {
