@@ -125,6 +125,7 @@
 #include "veldt/dist/exchange.h"
 #include "veldt/dist/in_process.h"
 #include "veldt/dist/mpi.h"
+#include "veldt/dist/pipeline.h"
 #include "veldt/dist/tensor_parallel.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"

@@ -1,5 +1,5 @@
 // The limit of a gradient's norm where each rank has a part of the gradient. Only for files of dist/.
-// Tests: tests/dist/tensor_parallel_test.cpp
+// Tests: tests/dist/tensor_parallel_test.cpp, tests/dist/pipeline_test.cpp
 #pragma once
 
 #include "veldt/dist/communicator.h"
