@@ -75,19 +75,19 @@ void Pipeline::send_on(const Tensor& t) const {
   ranks_.send(t, ranks_.rank() + 1);
 }
 
-Tensor Pipeline::received() const {
+Tensor Pipeline::received(Device device) const {
   const Tensor header = zeros({kMaxRank + 2}, DType::i64);
   ranks_.receive(header, ranks_.rank() - 1);
   const Tensor t = like_header(header);
   ranks_.receive(t, ranks_.rank() - 1);
-  return t;
+  return to(t, device);
 }
 
 Tensor Pipeline::forward(const Tensor& x) const {
   const NoGrad off;
-  const Tensor y = stage_(is_first() ? x : received());
+  const Tensor y = stage_(is_first() ? x : received(x.device()));
   if (!is_last()) send_on(y);
-  return broadcast_any(y, ranks_, ranks_.size() - 1);
+  return to(broadcast_any(y, ranks_, ranks_.size() - 1), x.device());
 }
 
 double Pipeline::backward(const Tensor& x, const Tensor& y, const Loss& loss) {
@@ -101,7 +101,7 @@ double Pipeline::backward(const Tensor& x, const Tensor& y, const Loss& loss) {
     const Leaves part = share_of_leaves(examples, static_cast<int>(i), static_cast<int>(micro_batches_));
     const auto of = [&](const Tensor& t) { return narrow(t, 0, part.begin, part.size()); };
     Pass pass;
-    pass.in = is_first() ? of(x) : received();
+    pass.in = is_first() ? of(x) : received(x.device());
     if (!is_first()) pass.in.set_requires_grad();
     pass.out = stage_(pass.in);
     if (is_last()) {

@@ -41,7 +41,8 @@ class Pipeline {
   // This rank's layers, under the names that they have in a Sequential of all: "2.weight".
   nn::Sequential& stage() { return stage_; }
 
-  // All ranks call the functions below, with the same arguments, and all get the result.
+  // All ranks call the functions below, with the same arguments, and all get the result. The stages are where
+  // x is.
 
   // The network's output for x, without a graph.
   Tensor forward(const Tensor& x) const;
@@ -67,7 +68,7 @@ class Pipeline {
   bool is_first() const { return ranks_.rank() == 0; }
   bool is_last() const { return ranks_.rank() == ranks_.size() - 1; }
   void send_on(const Tensor& t) const;
-  Tensor received() const;
+  Tensor received(Device device) const;
   void go_back(const Pass& pass) const;
 
   Communicator& ranks_;
