@@ -212,7 +212,8 @@ TEST(Pipeline, RefusesWhatCannotBeSharedOut) {
 // What one rank throws ends all.
 TEST(Pipeline, AnErrorOfOneStageEndsAll) {
   const std::vector<std::string> failures = run_ranks(2, [](Communicator& ranks) {
-    Pipeline net(ranks, {nn::Linear(5, 4), nn::Linear(3, 2)}, {.micro_batches = 2});
+    Rng rng(1);
+    Pipeline net(ranks, {nn::Linear(5, 4, rng), nn::Linear(3, 2, rng)}, {.micro_batches = 2});
     net.backward(zeros({4, 5}), zeros({4, 2}), squared);
   });
   EXPECT_THAT(failures[1], HasSubstr("Linear(3, 2)"));

@@ -170,8 +170,9 @@ TEST(TensorParallel, APairTakesOneSumForwardAndOneBackward) {
   EXPECT_THAT(run_ranks(3,
                         [](Communicator& ranks) {
                           nn::Sequential net;
-                          net.add(ColumnParallelLinear(ranks, 40, 60)).add(nn::ReLU());
-                          net.add(RowParallelLinear(ranks, 60, 40));
+                          Rng rng(1);
+                          net.add(ColumnParallelLinear(ranks, 40, 60, {}, rng)).add(nn::ReLU());
+                          net.add(RowParallelLinear(ranks, 60, 40, {}, rng));
                           Tensor x = full({200, 40}, 0.5);
                           x.set_requires_grad();
                           const auto bytes = [&](const auto& work) {
@@ -269,40 +270,54 @@ TEST(TensorParallel, AStateIsThePlainNetworks) {
 }
 
 TEST(TensorParallel, RefusesWhatCannotBeSharedOut) {
-  EXPECT_THAT(run_ranks(2,
-                        [](Communicator& ranks) {
-                          EXPECT_THAT(test::error_of<ConfigError>([&] { ColumnParallelLinear(ranks, 4, 5); }),
-                                      HasSubstr("cannot share out 5 outputs among 2 ranks"));
-                          EXPECT_THAT(test::error_of<ConfigError>([&] { RowParallelLinear(ranks, 5, 4); }),
-                                      HasSubstr("cannot share out 5 inputs among 2 ranks"));
-                          EXPECT_THAT(test::error_of<ConfigError>([&] { ParallelAttention(ranks, 12, 3); }),
-                                      HasSubstr("cannot share out 3 heads among 2 ranks"));
-                          EXPECT_THAT(test::error_of<ConfigError>([&] { ColumnParallelLinear(ranks, 0, 4); }),
-                                      HasSubstr("Linear(0, 4)"));
-                          EXPECT_THAT(test::error_of<ShapeError>([&] {
-                                        own_columns(zeros({2, 3}), ranks);
-                                      }),
-                                      HasSubstr("[2, 3]"));
-                          EXPECT_THAT(test::error_of<ShapeError>([&] { gather_columns(zeros({}), ranks); }),
-                                      HasSubstr("no columns"));
-                          const ParallelAttention attention(ranks, 12, 4);
-                          EXPECT_THAT(test::error_of<ShapeError>([&] {
-                                        attention(zeros({3, 12}));
-                                      }),
-                                      HasSubstr("ParallelAttention(12, 4) cannot take [3, 12]"));
-                          EXPECT_THAT(test::error_of<Error>([&] {
-                                        attention(TensorList{zeros({3, 1, 12}), zeros({3, 1, 12})});
-                                      }),
-                                      HasSubstr("query, key and value"));
+  EXPECT_THAT(
+      run_ranks(
+          2,
+          [](Communicator& ranks) {
+            Rng rng(1);
+            EXPECT_THAT(test::error_of<ConfigError>([&] { ColumnParallelLinear(ranks, 4, 5, {}, rng); }),
+                        HasSubstr("cannot share out 5 outputs among 2 ranks"));
+            EXPECT_THAT(test::error_of<ConfigError>([&] { RowParallelLinear(ranks, 5, 4, {}, rng); }),
+                        HasSubstr("cannot share out 5 inputs among 2 ranks"));
+            EXPECT_THAT(test::error_of<ConfigError>([&] { ParallelAttention(ranks, 12, 3, {}, rng); }),
+                        HasSubstr("cannot share out 3 heads among 2 ranks"));
+            EXPECT_THAT(test::error_of<ConfigError>([&] { ColumnParallelLinear(ranks, 0, 4, {}, rng); }),
+                        HasSubstr("Linear(0, 4)"));
+            EXPECT_THAT(test::error_of<ShapeError>([&] {
+                          own_columns(zeros({2, 3}), ranks);
                         }),
-              Each(IsEmpty()));
+                        HasSubstr("[2, 3]"));
+            EXPECT_THAT(test::error_of<ShapeError>([&] { gather_columns(zeros({}), ranks); }),
+                        HasSubstr("no columns"));
+            const ParallelAttention attention(ranks, 12, 4, {}, rng);
+            EXPECT_THAT(test::error_of<ShapeError>([&] {
+                          attention(zeros({3, 12}));
+                        }),
+                        HasSubstr("ParallelAttention(12, 4) cannot take [3, 12]"));
+            EXPECT_THAT(test::error_of<Error>([&] {
+                          attention(TensorList{zeros({3, 1, 12}), zeros({3, 1, 12})});
+                        }),
+                        HasSubstr("query, key and value"));
+          }),
+      Each(IsEmpty()));
+}
+
+TEST(TensorParallel, WantsTheSameDrawsOnAllRanks) {
+  const std::vector<std::string> failures = run_ranks(2, [](Communicator& ranks) {
+    Rng rng(1);
+    if (ranks.rank() == 1) rng.next_u32();
+    ColumnParallelLinear(ranks, 4, 4, {}, rng);
+  });
+  EXPECT_THAT(failures[0], HasSubstr("rank 1 draws other weights than rank 0"));
+  EXPECT_THAT(failures[1], HasSubstr("rank 0 draws other weights than rank 1"));
 }
 
 TEST(TensorParallel, ClippingNamesWhatIsNotFinite) {
   EXPECT_THAT(
       run_ranks(2,
                 [](Communicator& ranks) {
-                  const ColumnParallelLinear net(ranks, 2, 4);
+                  Rng rng(1);
+                  const ColumnParallelLinear net(ranks, 2, 4, {}, rng);
                   optim::Adam adam(net.named_parameters(), {.lr = 1e-2});
                   const double factor = ranks.rank() == 1 ? NAN : 1.0;
                   sum(net(full({3, 2}, 1.0)) * factor).backward();

@@ -72,6 +72,19 @@ Tensor whole_of(const Tensor& part, const PlacedCut& at) {
 
 }  // namespace
 
+// Otherwise parts would not be those of one layer, and what every rank has would not be the same.
+TensorParallel::TensorParallel(Communicator& ranks, const Rng& rng) : ranks_(&ranks) {
+  const std::array<std::uint64_t, 3> own{rng.seed(), rng.stream(), rng.position()};
+  std::vector<std::array<std::uint64_t, 3>> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(own.data(), all.data(), sizeof own);
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r] != own)
+      throw ConfigError(str("rank ", r, " draws other weights than rank ", ranks.rank()),
+                        str("its Rng has the seed ", all[r][0], " and has drawn ", all[r][2],
+                            " numbers, this one ", own[0], " and ", own[2]),
+                        "build the network from an Rng of the same seed on all ranks, in the same order");
+}
+
 std::int64_t TensorParallel::share_of(std::int64_t count, const char* what) const {
   if (count % ranks_->size() != 0)
     throw ConfigError(str("cannot share out ", count, ' ', what, " among ", ranks_->size(), " ranks"),
@@ -82,7 +95,7 @@ std::int64_t TensorParallel::share_of(std::int64_t count, const char* what) cons
 
 ColumnParallelLinear::ColumnParallelLinear(Communicator& ranks, std::int64_t in, std::int64_t out,
                                            nn::LinearOptions o, Rng& rng)
-    : TensorParallel(ranks) {
+    : TensorParallel(ranks, rng) {
   const nn::Linear plain(in, out, o, rng);
   const std::int64_t own = share_of(out, "outputs");
   weight_ = nn::parameter(empty({own, in}, o.dtype, o.device));
@@ -105,7 +118,7 @@ double ColumnParallelLinear::flops(const Shape&, const Shape& output) const {
 
 RowParallelLinear::RowParallelLinear(Communicator& ranks, std::int64_t in, std::int64_t out,
                                      nn::LinearOptions o, Rng& rng)
-    : TensorParallel(ranks) {
+    : TensorParallel(ranks, rng) {
   const nn::Linear plain(in, out, o, rng);
   weight_ = nn::parameter(empty({out, share_of(in, "inputs")}, o.dtype, o.device));
   if (o.bias) bias_ = nn::parameter(empty({out}, o.dtype, o.device));
@@ -129,7 +142,7 @@ double RowParallelLinear::flops(const Shape&, const Shape& output) const {
 
 ParallelAttention::ParallelAttention(Communicator& ranks, std::int64_t size, std::int64_t heads,
                                      const ParallelAttentionOptions& o, Rng& rng, Rng other)
-    : TensorParallel(ranks),
+    : TensorParallel(ranks, rng),
       size_(size),
       heads_(heads),
       batch_first_(o.batch_first),

@@ -1,6 +1,7 @@
 // Tensor parallel layers: each rank has a part of the weights and computes a part of the layer, for all
 // examples (Shoeybi et al. 2019, Megatron-LM). They stand in the place of the plain layers, draw the same
-// initial values from the same Rng, and give the same outputs and gradients up to rounding:
+// initial values from an Rng, which is the same on all ranks (give ranks that are threads one each), and give
+// the same outputs and gradients up to rounding:
 //
 //   nn::Sequential net{dist::ColumnParallelLinear(ranks, 64, 4096), nn::GELU(),
 //                      dist::RowParallelLinear(ranks, 4096, 64)};
@@ -41,7 +42,8 @@ class TensorParallel : public nn::Module {
   Communicator& ranks() const { return *ranks_; }
 
  protected:
-  explicit TensorParallel(Communicator& ranks) : ranks_(&ranks) {}
+  // `rng`: what the layer is about to draw from. Throws ConfigError unless it is the same on all ranks.
+  TensorParallel(Communicator& ranks, const Rng& rng);
   // This rank's part of `count`. Throws ConfigError unless it can be shared out.
   std::int64_t share_of(std::int64_t count, const char* what) const;
 
