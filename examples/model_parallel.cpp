@@ -3,6 +3,7 @@
 // (pipeline). All three learn the same; the table says what a step takes, what it sends, and what a rank
 // keeps.
 //
+// Of 1 to 4 ranks:
 //   mpirun -n 4 example_model_parallel      or, as threads of one process:  example_model_parallel 2
 #include <algorithm>
 #include <atomic>
