@@ -75,6 +75,9 @@ class Communicator {
   void send(const Tensor& t, int to);
   void receive(const Tensor& t, int from);
 
+  // The bytes that have left this rank, but for signs of life.
+  std::uint64_t bytes_sent() const;
+
   // Work that was begun and may go on by itself. Its tensors must not be touched before wait().
   class Pending {
    public:

@@ -59,6 +59,7 @@ template <class Begin> void Wire::in_pieces(std::size_t bytes, const Begin& begi
 }
 
 void Wire::send(int to, const void* data, std::size_t bytes) {
+  bytes_sent_ += bytes;
   in_pieces(bytes, [&](std::size_t at, std::size_t count) {
     begun_.push_back(transport_->send(to, kOperation, static_cast<const char*>(data) + at, count));
   });
@@ -83,6 +84,7 @@ void Wire::wait_for(std::vector<Transport::Ticket>& tickets) {
 }
 
 void Wire::begin_to(int to, const void* data, std::size_t bytes) {
+  bytes_sent_ += bytes;
   in_pieces(bytes, [&](std::size_t at, std::size_t count) {
     auto letter = std::make_unique<Letter>();
     const char* const from = static_cast<const char*>(data) + at;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,11 @@ class Wire {
   // Messages from one rank to another, beside the operations. begin_to() copies the data and does not wait.
   void begin_to(int to, const void* data, std::size_t bytes);
   void receive_from(int from, void* data, std::size_t bytes);
+
+  // Of all messages so far, but for signs of life. Any thread may ask.
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
+  // Whether messages of begin_to() are on their way.
+  bool has_letters() const { return !letters_.empty(); }
 
   // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
   void live();
@@ -75,6 +81,7 @@ class Wire {
   std::vector<std::string> places_;
   std::vector<Transport::Ticket> begun_;
   std::vector<std::unique_ptr<Letter>> letters_;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
   Clock::time_point lived_;
 };
 
