@@ -4,57 +4,18 @@
 # Usage: mpi_test.sh VELDT KIND   KIND: openmpi or mpich
 set -euo pipefail
 veldt=$1 kind=$2
+source "$(dirname "${BASH_SOURCE[0]}")/launch.sh"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cd "$root"
 
-launch() {  # N ARGUMENTS..
-  local count=$1
-  shift
-  if [[ $kind == openmpi ]]; then
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-      OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi --bind-to none -n "$count" "$@"
-  else
-    mpiexec.mpich -n "$count" "$@"
-  fi
-}
-fail() {
-  printf 'mpi_test.sh: %s\n' "$*" >&2
-  exit 1
-}
-expect() {  # FILE WORDS
-  grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "no '$2' in $1"; }
-}
-weights() { sed 's/^.*"__metadata__":{[^}]*}//' "$1" | sha256sum; }
-
-cat >xor.csv <<'END'
-a,b,y
-0,0,no
-0,1,yes
-1,0,yes
-1,1,no
-END
-cat >xor.toml <<'END'
-[data]
-kind = "table"
-path = "xor.csv"
-target = "y"
-classes = true
-batch = 4
-[model]
-layers = ["Linear(8)", "Tanh()", "Linear(2)"]
-[optimizer]
-kind = "adam"
-lr = 0.05
-[train]
-steps = 100
-END
+write_xor_recipe 100
 
 # Exact: the bits of one process, and of each number of them.
 "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --out one >/dev/null
 for count in 1 2 3 4; do
   launch $count "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --out "exact$count" >/dev/null
-  cmp <(tail -c 300 one/model.safetensors) <(tail -c 300 "exact$count/model.safetensors") ||
+  cmp <(tensors one/model.safetensors) <(tensors "exact$count/model.safetensors") ||
     fail "$count processes have other weights than one"
 done
 
