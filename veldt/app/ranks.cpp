@@ -146,6 +146,8 @@ void Ranks::report_and_end() {
   write_stderr(in_three_lines(failure, stderr_terminal().color));
   if (is_first() && context_.json && !context_.out.has_json())
     context_.out.json({{"error", in_json(failure)}});
+  // The launcher has the text before it ends all of them: MPICH's may lose what comes together with an abort.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   communicator_->abort(failure.code);
   std::_Exit(failure.code);  // where MPI could not
 }

@@ -95,8 +95,7 @@ struct Communicator::Worker {
   std::shared_ptr<Job> next() {
     std::unique_lock lock(mutex);
     for (;;) {
-      wake.wait_for(lock, std::chrono::milliseconds(wire && !failure ? 50 : 1000),
-                    [&] { return stop || !jobs.empty(); });
+      wake.wait_for(lock, pause(), [&] { return stop || !jobs.empty(); });
       if (!jobs.empty()) {
         std::shared_ptr<Job> job = std::move(jobs.front());
         jobs.pop_front();
@@ -108,6 +107,11 @@ struct Communicator::Worker {
       live();
       lock.lock();
     }
+  }
+
+  std::chrono::milliseconds pause() const {
+    if (!wire || failure) return std::chrono::milliseconds(1000);
+    return std::chrono::milliseconds(wire->has_letters() ? 1 : 50);
   }
 
   void live() {
