@@ -174,8 +174,51 @@ TEST(Communicator, NamesARankThatIsSilent) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   for (const int r : {0, 1}) {
     EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("rank 2 on localhost (process "));
+    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr(") is lost"));
     EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("for 1 seconds"));
   }
+}
+
+// Where nobody is heard, it is this rank's own network that is at fault.
+TEST(Communicator, SaysThatItIsCutOff) {
+  const InProcess hub(3);
+  const std::vector<std::string> failures = run_ranks(hub, 3,
+                                                      [&](Communicator& ranks) {
+                                                        ranks.barrier();
+                                                        hub.silence(ranks.rank() == 0 ? 1 : 0);
+                                                        ranks.barrier();
+                                                        ranks.barrier();
+                                                      },
+                                                      {.silence = 1});
+  EXPECT_THAT(failures[2], HasSubstr("rank 2 on localhost (process "));
+  EXPECT_THAT(failures[2], HasSubstr("is cut off from "));
+}
+
+// Of several megabytes, which leave in pieces, and of no bytes.
+TEST(Communicator, MovesWhatIsLong) {
+  const std::int64_t count = 1'500'007;
+  const Tensor expected = numbers(5, count);
+  EXPECT_THAT(run_ranks(3,
+                        [&](Communicator& ranks) {
+                          const Tensor x = ranks.rank() == 0 ? expected : zeros({count}), y = zeros({count});
+                          ranks.broadcast(x);
+                          EXPECT_EQ(x.values<float>(), expected.values<float>());
+                          if (ranks.rank() == 1) {
+                            ranks.send(x, 2);
+                            ranks.send(zeros({0}), 2);
+                            ranks.send(full({3}, 7), 2);
+                            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+                          } else if (ranks.rank() == 2) {
+                            const Tensor last = zeros({3});
+                            ranks.receive(y, 1);
+                            ranks.receive(zeros({0}), 1);
+                            ranks.receive(last, 1);
+                            EXPECT_EQ(y.values<float>(), expected.values<float>());
+                            EXPECT_EQ(last.values<float>().back(), 7);
+                          }
+                          EXPECT_EQ(ranks.all_gather(x).numel(), 3 * count);
+                        }),
+              Each(IsEmpty()));
 }
 
 // A rank that computes for long is not lost.

@@ -1,6 +1,6 @@
-# What the tests of several processes share: the launcher of an MPI ($kind), and how results are compared.
+# What the scripts that start Veldt by an MPI launcher share. They set `kind`: openmpi or mpich.
 
-launch() {  # N PROGRAM ARGUMENTS..
+launch() {  # N ARGUMENTS..
   local count=$1
   shift
   if [[ $kind == openmpi ]]; then
@@ -11,25 +11,18 @@ launch() {  # N PROGRAM ARGUMENTS..
   fi
 }
 fail() {
-  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
   exit 1
 }
 expect() {  # FILE WORDS
-  grep -qF -- "$2" "$1" || {
-    cat "$1" >&2
-    fail "no '$2' in $1"
-  }
+  grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "no '$2' in $1"; }
 }
-same_weights() {  # FOLDER FOLDER: of runs; the tensors' bytes, without what the files say of themselves
-  python3 - "$1" "$2" <<'END'
-import struct, sys
-def tensors(folder):
-    data = open(folder + "/model.safetensors", "rb").read()
-    return data[8 + struct.unpack("<Q", data[:8])[0]:]
-sys.exit(tensors(sys.argv[1]) != tensors(sys.argv[2]))
-END
+# The numbers of a safetensors file, without its header.
+tensors() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1"; }
+same_weights() {  # FOLDER FOLDER: of runs
+  cmp -s <(tensors "$1/model.safetensors") <(tensors "$2/model.safetensors")
 }
-same_losses() {  # FOLDER FOLDER: each loss of metrics.csv to 1e-6
+same_losses() {  # FOLDER FOLDER: of runs; each loss of metrics.csv to 1e-6
   python3 - "$1" "$2" <<'END'
 import csv, sys
 rows = [list(csv.DictReader(open(folder + "/metrics.csv"))) for folder in sys.argv[1:]]
@@ -40,4 +33,34 @@ for a, b in zip(*rows):
             x, y = float(a[name]), float(b[name])
             assert abs(x - y) <= 1e-6 * abs(x), (name, a["step"], x, y)
 END
+}
+elapsed() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f", b - a }'; }
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+wait_until() {  # SECONDS COMMAND..
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS <= end)) || return 1
+    sleep 0.02
+  done
+}
+
+write_xor_recipe() {  # STEPS
+  printf '%s\n' a,b,y 0,0,no 0,1,yes 1,0,yes 1,1,no >xor.csv
+  cat >xor.toml <<TEXT
+[data]
+kind = "table"
+path = "xor.csv"
+target = "y"
+classes = true
+batch = 4
+[model]
+layers = ["Linear(8)", "Tanh()", "Linear(2)"]
+[optimizer]
+kind = "adam"
+lr = 0.05
+[train]
+steps = $1
+evaluate_every = $1
+TEXT
 }

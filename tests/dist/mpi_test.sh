@@ -4,33 +4,12 @@
 # Usage: mpi_test.sh VELDT KIND   KIND: openmpi or mpich
 set -euo pipefail
 veldt=$1 kind=$2
-source "$(dirname "$0")/launch.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/launch.sh"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cd "$root"
 
-cat >xor.csv <<'END'
-a,b,y
-0,0,no
-0,1,yes
-1,0,yes
-1,1,no
-END
-cat >xor.toml <<'END'
-[data]
-kind = "table"
-path = "xor.csv"
-target = "y"
-classes = true
-batch = 4
-[model]
-layers = ["Linear(8)", "Tanh()", "Linear(2)"]
-[optimizer]
-kind = "adam"
-lr = 0.05
-[train]
-steps = 100
-END
+write_xor_recipe 100
 
 # Exact: the bits of one process, and of each number of them.
 "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --out one >/dev/null

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "veldt/cli/exit.h"
@@ -119,9 +119,36 @@ void Ranks::report_timeline(const std::string& folder) {
                   1e3 * s.messages / steps, 100 * s.hidden(), 1e3 * s.waiting / steps, on_one_line(path)));
 }
 
+void Ranks::resume_with(const std::string& command) {
+  const std::lock_guard lock(mutex_);
+  resume_ = command;
+}
+
 void Ranks::saved(const std::string& checkpoint) {
   const std::lock_guard lock(mutex_);
   saved_ = checkpoint;
+}
+
+std::string Ranks::what_is_left() {
+  const std::lock_guard lock(mutex_);
+  const std::string left = saved_.empty() ? "no checkpoint was saved" : "the last checkpoint is " + saved_;
+  return resume_.empty() || saved_.empty() ? left : left + "; launch again: " + resume_;
+}
+
+// By rank 0, and by rank 1 in case rank 0 is the one that is gone.
+std::jthread Ranks::tell_when(std::function<bool()> asked) {
+  if (alone() || communicator_->rank() > 1) return {};
+  return std::jthread([this, asked = std::move(asked)](const std::stop_token& stop) {
+    const auto wait = [&stop](int times) {
+      for (; times > 0 && !stop.stop_requested(); --times)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    while (!stop.stop_requested() && !asked()) wait(1);
+    wait(10);
+    if (stop.stop_requested()) return;
+    print_warning(fmt::format("{}: a signal asks to stop, and the processes have not yet come to do so; {}",
+                              communicator_->name_of(communicator_->rank()), what_is_left()));
+  });
 }
 
 // On the communicator's thread, while the others work.
@@ -140,17 +167,15 @@ void Ranks::report_and_end() {
     std::_Exit(failure.code);
   }
   const bool is_lost = failure.code == kLost;
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_lost)
-      failure.fix += saved_.empty() ? "; no checkpoint was saved" : "; the last checkpoint is " + saved_;
-  }
+  if (is_lost) failure.fix += "; " + what_is_left();
   // What all ranks have met is said once, by the first.
   if (!is_first()) std::this_thread::sleep_for(std::chrono::milliseconds(is_lost ? 300 : 1000));
   failure.what = fmt::format("{}: {}", communicator_->name_of(communicator_->rank()), failure.what);
   write_stderr(in_three_lines(failure, stderr_terminal().color));
   if (is_first() && context_.json && !context_.out.has_json())
     context_.out.json({{"error", in_json(failure)}});
+  // The launcher has the text before it ends all of them: MPICH's may lose what comes together with an abort.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   communicator_->abort(failure.code);
   std::_Exit(failure.code);  // where MPI could not
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <thread>
 
 #include "veldt/app/frame.h"
 #include "veldt/cli/context.h"
@@ -40,8 +41,12 @@ class Ranks {
   // for Chrome's trace viewer. Only if it was profiled.
   void report_timeline(const std::string& folder);
 
-  // What is said when a rank is lost.
+  // What is said when a rank is lost: the command that goes on, and what was saved.
+  void resume_with(const std::string& command);
   void saved(const std::string& checkpoint);
+  // As long as what it returns lives: tells that half a second after `asked` is first true. A launcher that
+  // has lost a process asks the others to end, which they cannot agree on, and kills them a second later.
+  [[nodiscard]] std::jthread tell_when(std::function<bool()> asked);
 
   // Does the work. If it throws, prints the error with the rank's name and ends all ranks with its exit code.
   int run(const std::function<int()>& work);
@@ -49,12 +54,13 @@ class Ranks {
  private:
   void lost(const Error& error);
   void report_and_end();
+  std::string what_is_left();
 
   Context& context_;
   std::unique_ptr<dist::Timeline> timeline_;
   std::unique_ptr<dist::Communicator> communicator_;
   std::mutex mutex_;
-  std::string saved_;
+  std::string saved_, resume_;
 };
 
 // For the command, before a verb runs: throws UsageError if a launcher has started several processes and the

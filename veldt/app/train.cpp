@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -367,11 +368,19 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (flags.overfit) return look_at_one_batch(context, training), kOk;
   const std::int64_t steps = training.steps();
   if (!context.quiet)
-    print_note(fmt::format("training {} parameters on {} examples, {}, into {}; {}, on {}{}",
+    print_note(fmt::format("training {} parameters on {} examples, {}, into {}; {}{}, on {}",
                            training.model.parameter_count(), training.data.train->size(),
                            steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
-                           flags.out, what_a_step_takes(training), device.reason, ranks.in_words()));
+                           flags.out, what_a_step_takes(training), ranks.in_words(), device.reason));
+  if (!ranks.alone()) {
+    const std::string resume = command_to_resume(context, "train", "--out", flags.out);
+    ranks.resume_with(resume);
+    if (!context.quiet)
+      print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",
+                             in_run(flags, "checkpoints"), resume));
+  }
   const StopOnSignal signal;
+  const std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
   train::Events events;

@@ -13,8 +13,10 @@ namespace veldt::dist {
 namespace {
 
 constexpr int kHeart = 0, kOperation = 1, kLetter = 2;  // tags
-constexpr std::size_t kPiece = std::size_t{1} << 28;    // MPI counts bytes of a message in an int
-constexpr double kBeat = 0.5;                           // seconds
+// Of a message; with so many on their way, a sign of life to each of three ranks waits for 2.5 seconds at
+// most where 10 Mbit/s leave a machine.
+constexpr std::size_t kPiece = std::size_t{1} << 18, kMoving = 4;
+constexpr double kBeat = 0.5;  // seconds
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -54,52 +56,75 @@ void Wire::begin(const char* name, std::size_t bytes) {
   std::strncpy(now_.name.data(), name, now_.name.size() - 1);
 }
 
-template <class Begin> void Wire::in_pieces(std::size_t bytes, const Begin& begin) {
-  for (std::size_t at = 0; at < bytes; at += kPiece) begin(at, std::min(kPiece, bytes - at));
+void Wire::append(Lane& lane, char* data, std::size_t bytes, const std::shared_ptr<std::vector<char>>& kept) {
+  for (std::size_t at = 0; at < bytes; at += kPiece)
+    lane.waiting.push_back({data + at, std::min(kPiece, bytes - at), kept});
+}
+
+// Begins the next pieces in the place of those that are done. Whether any are left.
+bool Wire::move(Lane& lane, Way way, int rank, int tag) {
+  if (lane.empty()) return false;
+  const std::size_t before = lane.moving.size();
+  std::erase_if(lane.moving, [&](const Piece& piece) { return transport_->done(piece.ticket); });
+  if (way == Way::in && lane.moving.size() < before) peer(rank).heard_at = Clock::now();
+  for (; lane.moving.size() < kMoving && !lane.waiting.empty(); lane.waiting.pop_front()) {
+    Piece& piece = lane.waiting.front();
+    piece.ticket = way == Way::out ? transport_->send(rank, tag, piece.data, piece.bytes)
+                                   : transport_->receive(rank, tag, piece.data, piece.bytes);
+    lane.moving.push_back(std::move(piece));
+  }
+  return !lane.empty();
 }
 
 void Wire::send(int to, const void* data, std::size_t bytes) {
   bytes_sent_ += bytes;
-  in_pieces(bytes, [&](std::size_t at, std::size_t count) {
-    begun_.push_back(transport_->send(to, kOperation, static_cast<const char*>(data) + at, count));
-  });
+  append(peer(to).out, static_cast<char*>(const_cast<void*>(data)), bytes);
+  move(peer(to).out, Way::out, to, kOperation);
 }
 
 void Wire::receive(int from, void* data, std::size_t bytes) {
-  in_pieces(bytes, [&](std::size_t at, std::size_t count) {
-    begun_.push_back(transport_->receive(from, kOperation, static_cast<char*>(data) + at, count));
+  append(peer(from).in, static_cast<char*>(data), bytes);
+  move(peer(from).in, Way::in, from, kOperation);
+}
+
+void Wire::finish() {
+  wait_until([this] {
+    bool are_left = false;
+    for (int r = 0; r < size(); ++r) {
+      are_left |= move(peer(r).out, Way::out, r, kOperation);
+      are_left |= move(peer(r).in, Way::in, r, kOperation);
+    }
+    return !are_left;
   });
 }
 
-void Wire::finish() { wait_for(begun_); }
-
-void Wire::wait_for(std::vector<Transport::Ticket>& tickets) {
-  Patience patience;
-  for (;;) {
-    std::erase_if(tickets, [&](Transport::Ticket t) { return transport_->done(t); });
-    if (tickets.empty()) return;
+template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
+  for (Patience patience; !are_done(); patience.pause()) {
+    move_letters();
     if (seconds_since(lived_) > 0.05) live();
-    patience.pause();
   }
 }
 
 void Wire::begin_to(int to, const void* data, std::size_t bytes) {
   bytes_sent_ += bytes;
-  in_pieces(bytes, [&](std::size_t at, std::size_t count) {
-    auto letter = std::make_unique<Letter>();
-    const char* const from = static_cast<const char*>(data) + at;
-    letter->data.assign(from, from + count);
-    letter->ticket = transport_->send(to, kLetter, letter->data.data(), count);
-    letters_.push_back(std::move(letter));
-  });
+  const char* const from = static_cast<const char*>(data);
+  const auto kept = std::make_shared<std::vector<char>>(from, from + bytes);
+  append(peer(to).letters_out, kept->data(), bytes, kept);
+  move_letters();
 }
 
 void Wire::receive_from(int from, void* data, std::size_t bytes) {
-  std::vector<Transport::Ticket> tickets;
-  in_pieces(bytes, [&](std::size_t at, std::size_t count) {
-    tickets.push_back(transport_->receive(from, kLetter, static_cast<char*>(data) + at, count));
-  });
-  wait_for(tickets);
+  Lane& lane = peer(from).letters_in;
+  append(lane, static_cast<char*>(data), bytes);
+  wait_until([&] { return !move(lane, Way::in, from, kLetter); });
+}
+
+void Wire::move_letters() {
+  for (int r = 0; r < size(); ++r) move(peer(r).letters_out, Way::out, r, kLetter);
+}
+
+bool Wire::has_letters() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const Peer& p) { return !p.letters_out.empty(); });
 }
 
 // Each watches all others, or, of many, its two neighbours.
@@ -111,11 +136,11 @@ bool Wire::is_watched(int rank) const {
 
 void Wire::live() {
   lived_ = Clock::now();
-  std::erase_if(letters_, [&](const auto& letter) { return transport_->done(letter->ticket); });
+  move_letters();
   for (int r = 0; r < size(); ++r) {
     if (!is_watched(r)) continue;
-    hear(r, peers_[static_cast<std::size_t>(r)]);
-    beat(r, peers_[static_cast<std::size_t>(r)]);
+    hear(r, peer(r));
+    beat(r, peer(r));
   }
 }
 
@@ -133,10 +158,22 @@ void Wire::hear(int rank, Peer& peer) {
                       " bytes, here it is ", now_.name.data(), " of ", now_.bytes),
                   "call the same functions, in the same order, with tensors of the same shapes on all ranks");
   }
-  if (silence_ > 0 && seconds_since(peer.heard_at) > silence_)
-    throw LostRank(rank, str(name_of(rank), " is lost"),
-                   str("nothing has been heard of it for ", silence_, " seconds"),
-                   "look at that machine, and at the network between; then resume");
+  if (silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
+}
+
+LostRank Wire::lost(int rank) const {
+  const auto is_silent = [this](int r) {
+    return seconds_since(peers_[static_cast<std::size_t>(r)].heard_at) > 0.75 * silence_;
+  };
+  bool all_are = size() > 2;
+  for (int r = 0; r < size(); ++r) all_are &= !is_watched(r) || is_silent(r);
+  if (all_are)
+    return {rank, str(name_of(this->rank()), " is cut off from ", name_of(rank), " and all others"),
+            str("nothing has been heard of any for ", silence_, " seconds"),
+            "look at this machine's network; then resume"};
+  return {rank, str(name_of(rank), " is lost"),
+          str("nothing has been heard of it for ", silence_, " seconds"),
+          "look at that machine, and at the network between; then resume"};
 }
 
 void Wire::beat(int rank, Peer& peer) {

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "veldt/dist/lost_rank.h"
 #include "veldt/dist/transport.h"
 
 namespace veldt::dist {
@@ -38,8 +40,8 @@ class Wire {
 
   // Of all messages so far, but for signs of life. Any thread may ask.
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  // Whether messages of begin_to() are on their way.
-  bool has_letters() const { return !letters_.empty(); }
+  // Whether some of those have not left yet: live() goes on with them.
+  bool has_letters() const;
 
   // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
   void live();
@@ -57,30 +59,44 @@ class Wire {
     std::uint64_t operation = 0, bytes = 0, left = 0;
     std::array<char, 32> name = {};
   };
+  // A part of a message. What is `kept` is the message, if nobody else keeps it.
+  struct Piece {
+    char* data = nullptr;
+    std::size_t bytes = 0;
+    std::shared_ptr<std::vector<char>> kept;
+    Transport::Ticket ticket = 0;
+  };
+  // The messages of one tag to, or from, one rank. Few pieces are on their way at a time: on a slow network a
+  // sign of life would else wait behind all of a long message.
+  struct Lane {
+    std::deque<Piece> waiting, moving;
+    bool empty() const { return waiting.empty() && moving.empty(); }
+  };
   struct Peer {
     Heart heard, sent;
     Clock::time_point heard_at, sent_at;
     Transport::Ticket hearing = 0, sending = 0;
     bool is_sending = false;
+    Lane out, in, letters_out, letters_in;
   };
-  struct Letter {
-    std::vector<char> data;
-    Transport::Ticket ticket = 0;
-  };
+  enum class Way { out, in };
 
   bool is_watched(int rank) const;
   void hear(int rank, Peer& peer);
+  LostRank lost(int rank) const;
   void beat(int rank, Peer& peer);
-  void wait_for(std::vector<Transport::Ticket>& tickets);
-  template <class Begin> void in_pieces(std::size_t bytes, const Begin& begin);
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  static void append(Lane& lane, char* data, std::size_t bytes,
+                     const std::shared_ptr<std::vector<char>>& kept = nullptr);
+  bool move(Lane& lane, Way way, int rank, int tag);
+  void move_letters();
+  template <class AreDone> void wait_until(const AreDone& are_done);
 
   std::unique_ptr<Transport> transport_;
   double silence_;
   Heart now_;
   std::vector<Peer> peers_;
   std::vector<std::string> places_;
-  std::vector<Transport::Ticket> begun_;
-  std::vector<std::unique_ptr<Letter>> letters_;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
   Clock::time_point lived_;
 };
