@@ -170,6 +170,7 @@
 #include "veldt/recipe/writing.h"
 #include "veldt/field/field.h"
 #include "veldt/field/fit.h"
+#include "veldt/field/shared_bands.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/options.h"
 #include "veldt/field/choices.h"

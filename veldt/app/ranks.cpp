@@ -24,7 +24,7 @@
 namespace veldt::app {
 namespace {
 
-constexpr std::array<std::string_view, 1> kOfSeveral{"train"};
+constexpr std::array<std::string_view, 3> kOfSeveral{"train", "fit", "render"};
 
 std::optional<dist::Launch> launch_of_this() {
   return dist::find_launch([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
@@ -80,10 +80,10 @@ void Ranks::must_agree(const nlohmann::json& facts) const {
     std::string name = path.substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
     throw UsageError(
-        fmt::format("the processes of this training differ in '{}'", name),
+        fmt::format("the processes of this run differ in '{}'", name),
         fmt::format("{} has {}, {} has {}", communicator_->name_of(0), shown(first),
                     communicator_->name_of(static_cast<int>(r)), shown(other)),
-        "start the same Veldt everywhere, with the same recipe, data and number of threads (--threads)");
+        "start the same Veldt everywhere, with the same files, flags and number of threads (--threads)");
   }
 }
 
