@@ -31,7 +31,7 @@ passes() {  # FILE LINE...: with FILE planted, the check passes; FILE stays
 }
 
 # A house of empty rooms, with the table and the page that shows it.
-mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,io,data,models,onnx,rl,train,recipe,field,cli,app} "$root/docs"
+mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,dist,mpi,io,data,models,onnx,rl,train,recipe,field,cli,app} "$root/docs"
 cp "$1/veldt/layers.txt" "$root/veldt"
 show() { { echo '# The house'; echo '```'; grep -v -e '^#' -e '^$' "$root/veldt/layers.txt"; echo '```'; } >"$root/docs/design.md"; }
 show
@@ -91,7 +91,7 @@ catches 'the arrow nn -> tests' veldt/nn/bad.cpp '#include "tests/support/public
 # The table itself, and the page that shows it.
 rule 'the arrow data -> train points up' 's/^data  *->.*/& train/'
 rule 'or to no layer' 's/^nn  *->.*/& onnx/'
-rule 'there is no folder veldt/dist' 's/^app  *->.*/&\ndist -> core/'
+rule 'there is no folder veldt/attic' 's/^app  *->.*/&\nattic -> core/'
 rule 'the line is not an arrow: io core' 's/^io  *->.*/io core/'
 rule "veldt/layers.txt does not have its folder" '/^core/s/core/heart/'
 sed -i 's/^nn  *->.*/& io/' "$root/docs/design.md"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Parts of layers, and pipelines of layers, between processes that MPI's own launcher has started: the example says
+# whether they learn what data parallel training does, and here that a rank keeps a part. For each MPI that was built for.
+# Usage: model_parallel_test.sh EXAMPLE KIND   KIND: openmpi or mpich
+set -euo pipefail
+example=$1 kind=$2
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+export VELDT_THREADS=1
+if [[ $kind == openmpi ]]; then
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+    OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi --bind-to none -n 4 "$example" >"$table"
+else
+  mpiexec.mpich -n 4 "$example" >"$table"
+fi
+# MB of parameters are the last column but one.
+awk '/examples/ { whole = $(NF - 1) }
+     /layers/ { if ($(NF - 1) > 0.26 * whole) { print "a rank of four keeps too much: " $0; bad = 1 } ++parts }
+     END { if (parts != 4) { print "four ways were to be measured, not " parts; bad = 1 }; exit bad }' "$table" ||
+  { cat "$table" >&2; exit 1; }
