@@ -52,6 +52,29 @@ TEST(Communicator, SumsAreTheSameBitsOnEveryRankAndEachTime) {
     }
 }
 
+// As halves they are what the sum of rounded numbers rounds to, and all ranks have the same.
+TEST(Communicator, SumsOfHalvesAreRoundedAlike) {
+  for (const std::int64_t count : {5, 20'000}) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> sums;
+    EXPECT_THAT(run_ranks(3,
+                          [&](Communicator& ranks) {
+                            const Tensor x = numbers(static_cast<std::uint64_t>(ranks.rank()), count);
+                            ranks.begin_sum({x.view()}, x.view(), 3, true).wait();
+                            const std::lock_guard lock(mutex);
+                            sums.push_back(x.values<float>());
+                          }),
+                Each(IsEmpty()));
+    EXPECT_THAT(sums, Each(sums.front()));
+    Tensor sum;
+    for (const int r : {0, 1, 2}) {
+      const Tensor half = to(to(numbers(static_cast<std::uint64_t>(r), count), DType::bf16), DType::f32);
+      sum = sum.defined() ? sum + half : half;
+    }
+    EXPECT_EQ(sums.front(), to(to(sum, DType::bf16), DType::f32).values<float>());
+  }
+}
+
 TEST(Communicator, SumsOfATreeDoNotDependOnTheNumberOfRanks) {
   constexpr std::int64_t kLeaves = 6, kCount = 9000;
   std::vector<std::vector<float>> sums;

@@ -19,6 +19,21 @@ expect() {  # FILE WORDS
 }
 # The numbers of a safetensors file, without its header.
 tensors() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1"; }
+same_weights() {  # FOLDER FOLDER: of runs
+  cmp -s <(tensors "$1/model.safetensors") <(tensors "$2/model.safetensors")
+}
+same_losses() {  # FOLDER FOLDER: of runs; each loss of metrics.csv to 1e-6
+  python3 - "$1" "$2" <<'END'
+import csv, sys
+rows = [list(csv.DictReader(open(folder + "/metrics.csv"))) for folder in sys.argv[1:]]
+assert len(rows[0]) == len(rows[1]) > 0
+for a, b in zip(*rows):
+    for name in ("train_loss", "validation_loss"):
+        if a.get(name):
+            x, y = float(a[name]), float(b[name])
+            assert abs(x - y) <= 1e-6 * abs(x), (name, a["step"], x, y)
+END
+}
 elapsed() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f", b - a }'; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 wait_until() {  # SECONDS COMMAND..

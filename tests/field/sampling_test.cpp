@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/field/pictures.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::field {
 namespace {
@@ -119,6 +120,54 @@ TEST(PointSampler, MovesOtherPointsBetweenThePixelsInEachStep) {
     EXPECT_NEAR(now, 144, 2);
   }
   for (const int times : moved) EXPECT_NEAR(times, 10, 9);  // never none of them, never all
+}
+
+std::vector<FitChoices> choices_of_parts() {
+  std::vector<FitChoices> all;
+  for (const Sampling sampling : {Sampling::uniform, Sampling::stratified, Sampling::error})
+    all.push_back(choices_with(sampling, 101));
+  all.push_back(choices_with(Sampling::uniform, 101));
+  all.back().between_share = 0.4;
+  all.push_back(choices_with(Sampling::uniform, 200));
+  all.back().edge_share = 0.5;
+  all.back().field.footprint = 3;
+  return all;
+}
+
+TEST(PointSampler, PartsOfABatchMakeTheWhole) {
+  for (const FitChoices& choices : choices_of_parts()) {
+    const PointSampler sampler(test::disc(), choices);
+    for (const std::int64_t step : {0, 5})
+      for (const std::int64_t of : {1, 3, 7}) {
+        const Batch whole = sampler.batch(step);
+        const std::int64_t samples = choices.field.footprint * choices.field.footprint;
+        EXPECT_EQ(whole.edges, sampler.edges());
+        EXPECT_EQ(whole.flats, sampler.flats());
+        // Edges and flat pixels of all parts, each in their order.
+        std::vector<Tensor> edges, flats, edge_levels, flat_levels, weights;
+        for (std::int64_t first = 0; first < of; first += 2) {
+          const data::Parts own{first, std::min(first + 2, of), of};
+          for (const Batch& part : sampler.parts(step, own)) {
+            const std::int64_t of_edges = part.edges * samples;
+            edges.push_back(slice(part.coordinates, 0, 0, of_edges));
+            flats.push_back(slice(part.coordinates, 0, of_edges, part.coordinates.size(0)));
+            edge_levels.push_back(slice(part.levels, 0, 0, part.edges));
+            flat_levels.push_back(slice(part.levels, 0, part.edges, part.levels.size(0)));
+            if (part.weights.defined()) {
+              weights.push_back(part.weights);
+              EXPECT_EQ(part.ranks.values<std::int64_t>(), whole.ranks.values<std::int64_t>());
+            }
+          }
+        }
+        edges.insert(edges.end(), flats.begin(), flats.end());
+        edge_levels.insert(edge_levels.end(), flat_levels.begin(), flat_levels.end());
+        EXPECT_EQ(cat(edges, 0).values<float>(), whole.coordinates.values<float>());
+        EXPECT_EQ(cat(edge_levels, 0).values<float>(), whole.levels.values<float>());
+        if (whole.weights.defined()) {
+          EXPECT_EQ(cat(weights, 0).values<float>(), whole.weights.values<float>());
+        }
+      }
+  }
 }
 
 }  // namespace

@@ -64,7 +64,6 @@ struct Pupil {
       for (const double v : to(t, DType::f64).values<double>()) all.push_back(static_cast<float>(v));
     return all;
   }
-  // Without the random streams, whose place is that of a rank's last part.
   std::vector<float> parameters() const { return optimizer->slab().values().values<float>(); }
 
   nn::Sequential net;
@@ -93,7 +92,7 @@ TEST(TrainerOnRanks, TheSamePartsGiveTheSameBitsOnAnyNumberOfRanks) {
             losses_of(pupil, {.steps = 12, .record = true, .ranks = ranks, .parts = 4});
         const std::lock_guard lock(mutex);
         losses.push_back(own);
-        states.push_back(kind == std::string("norm") ? pupil.state() : pupil.parameters());
+        states.push_back(pupil.state());
       };
       learn(nullptr);
       for (int size = 1; size <= 4; ++size)
@@ -130,21 +129,26 @@ TEST(TrainerOnRanks, EvaluationsStopsAndAveragesAreOfAll) {
   std::mutex mutex;
   std::vector<double> scores;
   std::vector<std::int64_t> steps;
-  EXPECT_THAT(run_ranks(3,
-                        [&](dist::Communicator& ranks) {
-                          Pupil pupil("dense", {.metrics = {accuracy()}, .ema_decay = 0.9});
-                          int told = 0;
-                          Events events;
-                          // One rank is asked to stop; all do.
-                          events.should_stop = [&] { return ranks.rank() == 1 && ++told == 9; };
-                          const FitResult result = pupil.trainer->fit(
-                              *pupil.train, &*pupil.validation, {.steps = 100, .ranks = &ranks}, events);
-                          const std::lock_guard lock(mutex);
-                          EXPECT_EQ(result.run.stop, Stop::asked);
-                          steps.push_back(result.run.steps);
-                          scores.push_back(score(result.evaluations.back().scores, "accuracy"));
-                        }),
-              Each(IsEmpty()));
+  EXPECT_THAT(
+      run_ranks(
+          3,
+          [&](dist::Communicator& ranks) {
+            Pupil pupil("dense", {.metrics = {accuracy(), macro_f1(3), perplexity()}, .ema_decay = 0.9});
+            int told = 0;
+            Events events;
+            // One rank is asked to stop; all do.
+            events.should_stop = [&] { return ranks.rank() == 1 && ++told == 9; };
+            const FitResult result =
+                pupil.trainer->fit(*pupil.train, &*pupil.validation,
+                                   {.steps = 100, .evaluate_every = 3, .ranks = &ranks}, events);
+            const std::lock_guard lock(mutex);
+            EXPECT_EQ(result.run.stop, Stop::asked);
+            steps.push_back(result.run.steps);
+            // A shared evaluation has the bits of one process.
+            EXPECT_EQ(result.evaluations.back().scores, pupil.trainer->evaluate(*pupil.validation));
+            scores.push_back(score(result.evaluations.back().scores, "accuracy"));
+          }),
+      Each(IsEmpty()));
   EXPECT_THAT(steps, Each(9));
   EXPECT_THAT(scores, Each(scores.front()));
 }

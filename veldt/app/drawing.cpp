@@ -70,11 +70,14 @@ void Drawing::describe_in(nlohmann::ordered_json& out) const {
     out.update({{"width", width_}, {"height", height_}});
 }
 
-void Drawing::bands(const field::Field::Band& band) const {
+void Drawing::bands(const field::Field::Band& band, const field::BandShare& share) const {
+  field::SoundPart part = part_;
+  field::RenderOptions how = how_;
+  part.share = how.share = share;
   if (is_sound())
-    field::SoundField(field_).render_bands(part_, band);
+    field::SoundField(field_).render_bands(part, band);
   else
-    field_.render_bands({width_, height_}, how_, [&](const Tensor& rows, std::int64_t first) {
+    field_.render_bands({width_, height_}, how, [&](const Tensor& rows, std::int64_t first) {
       return band(channels() == rows.size(2) ? rows : laid_over(rows, *background_, channels()), first);
     });
 }

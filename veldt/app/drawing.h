@@ -47,7 +47,7 @@ class Drawing {
   void describe_in(nlohmann::ordered_json& out) const;
 
   // [rows, width, channels] in 0..1, or [frames, channels].
-  void bands(const field::Field::Band& band) const;
+  void bands(const field::Field::Band& band, const field::BandShare& share = {}) const;
 
  private:
   field::Field field_;

@@ -13,14 +13,17 @@
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/ranks.h"
 #include "veldt/app/reasons.h"
 #include "veldt/app/score.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/core/threads.h"
 #include "veldt/field/fit.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/json.h"
 #include "veldt/io/sound.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/profile.h"
@@ -146,15 +149,16 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
 }
 
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
-                         ProgressLine& line, const StopOnSignal& signal) {
+                         ProgressLine& line, const StopOnSignal& signal, Ranks& ranks) {
   train::Events events;
+  events.should_stop = [&signal] { return signal.requested(); };
+  events.on_checkpoint = [&ranks, &context, &line](std::int64_t step, const std::string& path) {
+    ranks.saved(path);
+    if (!context.quiet) line.note(fmt::format("step {}: checkpoint {}", step, path));
+  };
+  if (!ranks.is_first()) return events;
   events.on_progress = [&line](const train::Progress& p) { line.update(p); };
   events.on_warning = [&line](const std::string& text) { line.warn(text); };
-  if (!context.quiet)
-    events.on_checkpoint = [&line](std::int64_t step, const std::string& path) {
-      line.note(fmt::format("step {}: checkpoint {}", step, path));
-    };
-  events.should_stop = [&signal] { return signal.requested(); };
   const auto begin = [&flags, &context, &line](std::int64_t step) {
     if (flags.checkpoints.resume && step == 0 && !context.quiet)
       line.note(fmt::format("there was no run to resume in {}; this begins it", flags.checkpoints.directory));
@@ -244,17 +248,28 @@ std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
                      is_smooth ? "; drawn smooth, as this model is" : "");
 }
 
+// What the processes of one fit must have alike.
+nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter) {
+  return {{"version", VELDT_VERSION},
+          {"plan", io::parse_json<nlohmann::json>(fitter.config())},
+          {"exact", flags.wishes.parts},
+          {"resume", flags.checkpoints.resume},
+          {"device", str(fitter.choices().device)},
+          {"threads", num_threads()}};
+}
+
 // `priors` are read for the first picture.
-int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* list = nullptr) {
+int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& priors, Rows* list = nullptr) {
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const DeviceChoice device = choose_device(flags.device);
-  check_flags(flags, context);
+  if (ranks.is_first()) check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels, context);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
+  wishes.ranks = ranks.communicator();
   if (!flags.init.empty()) wishes.init = std::make_shared<field::Field>(field::Field::load(flags.init));
   std::shared_ptr<const field::Prior> given_prior;
   if (!truth.is_sound()) {
@@ -264,20 +279,23 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
     wishes.tone_prior = priors->two_tone;
   }
   field::Fitter fitter(truth, field::choices_for(truth, wishes));
+  if (!ranks.alone()) ranks.must_agree(facts_of_fit(flags, fitter));
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
                            truth.is_sound() ? "this is a sound" : "this fit uses no prior of its kind"));
-  if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
+  if (!flags.preview.empty() && ranks.is_first())
+    DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitChoices& choices = fitter.choices();
-    print_note(fmt::format(
-        "{} {} with {}, {} parameters, in {}, on {}", flags.dry_run ? "would fit" : "fitting",
-        what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(choices.field)),
-        fitter.field().parameter_count(), field::name_of(choices.precision), device.reason));
+    print_note(fmt::format("{} {} with {}, {} parameters, in {}{}, on {}",
+                           flags.dry_run ? "would fit" : "fitting",
+                           what_is_fitted(fitter, !truth.is_sound() && !wishes.simba),
+                           name_of(model_of(choices.field)), fitter.field().parameter_count(),
+                           field::name_of(choices.precision), ranks.in_words(), device.reason));
   }
   std::vector<field::Reason> reasons;
-  if (flags.explain) reasons = field::reasons_of(fitter.choices());
+  if (flags.explain && ranks.is_first()) reasons = field::reasons_of(fitter.choices());
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
@@ -287,15 +305,16 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   shown.quiet = context.quiet;
   ProgressLine line(shown);
   std::optional<Profile> profile;
-  if (flags.profile) profile.emplace();
+  if (flags.profile && ranks.is_first()) profile.emplace();
   const auto teaching = [&](double part) {
     line.update(part, "finding what lies between the pixels");
     return !signal.requested();
   };
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
-  const train::RunResult run =
-      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal), teaching, closing);
+  const train::RunResult run = fitter.run(
+      flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
   line.finish();
+  if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
   if (run.stop == train::Stop::asked && run.steps == 0) {
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
     return signal.exit_code();
@@ -324,17 +343,19 @@ void check_several(const FitFlags& flags) {
 }
 
 // Fits them one by one. A failure is reported, and the others are still fitted.
-int fit_all(const FitFlags& flags, Context& context) {
+int fit_all(const FitFlags& flags, Context& context, Ranks& ranks) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;
   if (jobs.size() > 1) check_several(flags);
+  if (jobs.size() > 1 || flags.dry_run)
+    ranks.must_be_alone(flags.dry_run ? "--dry-run" : "a fit of several files");
   std::optional<ModelFolder> folder;
-  if (!flags.dry_run) folder.emplace(jobs);
+  if (!flags.dry_run && ranks.is_first()) folder.emplace(jobs);
   std::optional<Priors> priors;
   if (jobs.size() == 1) {
     one.input = jobs[0].input;
     one.output = jobs[0].output;
-    return fit(one, context, priors);
+    return fit(one, context, ranks, priors);
   }
   Rows list = Rows::array();
   int result = kOk;
@@ -343,7 +364,7 @@ int fit_all(const FitFlags& flags, Context& context) {
     one.input = job.input;
     one.output = job.output;
     try {
-      if (const int code = fit(one, context, priors, &list); code != kOk)
+      if (const int code = fit(one, context, ranks, priors, &list); code != kOk)
         result = code;
       else
         ++fitted;
@@ -429,6 +450,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_max_pixels(verb, flags->max_pixels, true);
+  add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
+            "compute each batch in so many parts: then 1 process and up to so many give the same bits")
+      .command_line_only();
   add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
   add_switch(verb, "--dry-run", flags->dry_run,
              "print the time, memory and files it would need, and write nothing")
@@ -447,8 +471,12 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"
       "  veldt fit icons/ logo.png -o models/\n"
-      "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
-  return [flags, &context] { return fit_all(*flags, context); };
+      "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n"
+      "  mpirun -n 4 veldt fit photo.png -o photo.safetensors    four processes, one fit\n");
+  return [flags, &context] {
+    Ranks ranks(context);
+    return ranks.run([&] { return fit_all(*flags, context, ranks); });
+  };
 }
 
 }  // namespace veldt::app

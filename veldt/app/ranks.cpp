@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -18,12 +19,13 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/dist/mpi.h"
+#include "veldt/io/file.h"
 #include "veldt/io/json.h"
 
 namespace veldt::app {
 namespace {
 
-constexpr std::array<std::string_view, 1> kOfSeveral{"train"};
+constexpr std::array<std::string_view, 3> kOfSeveral{"train", "fit", "render"};
 
 std::optional<dist::Launch> launch_of_this() {
   return dist::find_launch([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
@@ -63,9 +65,10 @@ void check_launch(const std::string& verb) {
                    fmt::format("run 'veldt {}' without a launcher", verb));
 }
 
-Ranks::Ranks(Context& context) : context_(context) {
+Ranks::Ranks(Context& context, bool profiled) : context_(context) {
   const std::optional<dist::Launch> launch = launch_of_this();
   if (!launch || launch->size == 1) return;
+  if (profiled) timeline_ = std::make_unique<dist::Timeline>();
   try {
     const Deadline deadline(
         kToBegin, {kLost, fmt::format("rank {}: the processes do not come together", launch->rank),
@@ -74,12 +77,15 @@ Ranks::Ranks(Context& context) : context_(context) {
                    "look for a machine that hangs, and launch again"});
     communicator_ = std::make_unique<dist::Communicator>(
         dist::mpi(launch->kind),
-        dist::CommunicatorOptions{.on_failure = [this](const Error& error) { lost(error); }});
+        dist::CommunicatorOptions{.on_failure = [this](const Error& error) { lost(error); },
+                                  .timeline = timeline_.get()});
   } catch (const DeviceError&) {
     if (launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 says it
     throw;
   }
   if (communicator_->rank() > 0) context.quiet = true;
+  communicator_->barrier();
+  if (timeline_) timeline_->restart();
 }
 
 std::string Ranks::in_words() const {
@@ -101,10 +107,10 @@ void Ranks::must_agree(const nlohmann::json& facts) const {
     std::string name = path.substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
     throw UsageError(
-        fmt::format("the processes of this training differ in '{}'", name),
+        fmt::format("the processes of this run differ in '{}'", name),
         fmt::format("{} has {}, {} has {}", communicator_->name_of(0), shown(first),
                     communicator_->name_of(static_cast<int>(r)), shown(other)),
-        "start the same Veldt everywhere, with the same recipe, data and number of threads (--threads)");
+        "start the same Veldt everywhere, with the same files, flags and number of threads (--threads)");
   }
 }
 
@@ -120,6 +126,24 @@ void Ranks::must_be_alone(const std::string& what) const {
 
 void Ranks::barrier() const {
   if (!alone()) communicator_->barrier();
+}
+
+void Ranks::report_timeline(const std::string& folder) {
+  if (!timeline_) return;
+  const std::vector<std::string> all = communicator_->all_gather(dist::trace_events(
+      timeline_->spans(), communicator_->rank(), communicator_->name_of(communicator_->rank())));
+  if (!is_first()) return;
+  const std::string path = (std::filesystem::path(folder) / "trace.json").string();
+  io::write_file(path, fmt::format("[{}]\n", fmt::join(all, ",\n")));
+  const dist::Timeline::Summary s = timeline_->summary();
+  if (s.steps == 0) return;
+  const double steps = static_cast<double>(s.steps);
+  write_stderr(
+      fmt::format("{} steps{}, of rank 0: a step takes {:.3g} ms; sums of {:.3g} MB are under way for {:.3g} "
+                  "ms of it, {:.0f} % "
+                  "of that while gradients are still computed, and are waited for during {:.3g} ms\n{}\n",
+                  s.steps, in_words(), 1e3 * s.seconds / steps, static_cast<double>(s.bytes) / 1e6 / steps,
+                  1e3 * s.messages / steps, 100 * s.hidden(), 1e3 * s.waiting / steps, on_one_line(path)));
 }
 
 void Ranks::resume_with(const std::string& command) {
@@ -165,6 +189,10 @@ void Ranks::lost(const Error& error) {
 
 void Ranks::report_and_end() {
   Failure failure = current_failure();
+  if (!communicator_) {  // it failed while it began
+    write_stderr(in_three_lines(failure, stderr_terminal().color));
+    std::_Exit(failure.code);
+  }
   const bool is_lost = failure.code == kLost;
   if (is_lost) failure.fix += "; " + what_is_left();
   // What all ranks have met is said once, by the first.

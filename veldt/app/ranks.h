@@ -20,7 +20,7 @@ class Ranks {
  public:
   // Joins the others if a launcher has started this process beside more than itself; then all but rank 0 say
   // nothing but errors. Throws DeviceError if this build cannot use that launcher's MPI.
-  explicit Ranks(Context& context);
+  explicit Ranks(Context& context, bool profiled = false);
 
   bool alone() const { return communicator_ == nullptr; }
   bool is_first() const { return alone() || communicator_->rank() == 0; }
@@ -36,6 +36,10 @@ class Ranks {
   // Throws UsageError if there are several: `what` is for one process.
   void must_be_alone(const std::string& what) const;
   void barrier() const;
+
+  // Called by all after the work: where the time went is printed by rank 0, and written as FOLDER/trace.json,
+  // for Chrome's trace viewer. Only if it was profiled.
+  void report_timeline(const std::string& folder);
 
   // What is said when a rank is lost: the command that goes on, and what was saved.
   void resume_with(const std::string& command);
@@ -53,6 +57,7 @@ class Ranks {
   std::string what_is_left();
 
   Context& context_;
+  std::unique_ptr<dist::Timeline> timeline_;
   std::unique_ptr<dist::Communicator> communicator_;
   std::mutex mutex_;
   std::string saved_, resume_;

@@ -17,9 +17,14 @@
 #include "veldt/app/picture_size.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/ranks.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/core/threads.h"
+#include "veldt/field/shared_bands.h"
+#include "veldt/io/digest.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/profile.h"
 
@@ -109,7 +114,26 @@ void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Contex
                            drawing.in_words(), w, h, std::max(drawing.width(), drawing.height())));
 }
 
-int render(const RenderFlags& flags, Context& context) {
+// What the processes of one drawing must have alike.
+nlohmann::json facts_of_drawing(const RenderFlags& flags, const Drawing& drawing) {
+  io::Digest digest;
+  for (const NamedTensor& t : drawing.field().tensors()) {
+    const Tensor values = contiguous(to(t.tensor, Device{}));
+    digest.update(values.view().data, static_cast<std::size_t>(values.numel()) * size_of(values.dtype()));
+  }
+  return {{"version", VELDT_VERSION},
+          {"model", {{"digest", digest.text()}, {"metadata", drawing.field().metadata()}}},
+          {"size", {drawing.width(), drawing.height(), drawing.channels()}},
+          {"crop", flags.crop},
+          {"supersample", flags.supersample},
+          {"from", flags.from.value_or(0)},
+          {"rate", drawing.rate()},
+          {"device", str(drawing.field().device())},
+          {"threads", num_threads()}};
+}
+
+int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
+  if (flags.dry_run) ranks.must_be_alone("--dry-run");
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
@@ -127,22 +151,26 @@ int render(const RenderFlags& flags, Context& context) {
   if (flags.background) drawing.lay_over(*flags.background);
   if (drawing.has_alpha()) check_alpha(flags.output);
   const int bits = static_cast<int>(flags.bits.value_or(0));
-  check_output(flags.output, "--output", {flags.model}, context);
-  DrawnFile::check(flags.output, drawing, bits);
-  note_stretch(flags, drawing, context);
+  if (!ranks.alone()) ranks.must_agree(facts_of_drawing(flags, drawing));
+  if (ranks.is_first()) {
+    check_output(flags.output, "--output", {flags.model}, context);
+    DrawnFile::check(flags.output, drawing, bits);
+    note_stretch(flags, drawing, context);
+  }
   if (flags.dry_run) return dry_run_render(drawing, bits, flags.output, context);
   const StopOnSignal& signal = *stop;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   shown.show_after = 2;
   ProgressLine line(shown);
-  DrawnFile file(flags.output, drawing, bits);
+  std::optional<DrawnFile> file;
+  if (ranks.is_first()) file.emplace(flags.output, drawing, bits);
   std::optional<Profile> profile;
-  if (flags.profile) profile.emplace();
+  if (flags.profile && ranks.is_first()) profile.emplace();
   const auto start = std::chrono::steady_clock::now();
   bool is_told = false;
-  drawing.bands([&](const Tensor& band, std::int64_t first) {
-    file.write(band);
+  const auto write = [&](const Tensor& band, std::int64_t first) {
+    file->write(band);
     const std::int64_t done = first + band.size(0);
     const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                  all = passed * static_cast<double>(drawing.height()) / static_cast<double>(done);
@@ -150,11 +178,23 @@ int render(const RenderFlags& flags, Context& context) {
       line.note(long_drawing(drawing, bits, flags.output, all));
     line.update_rows(done, drawing.height(), drawing.row_name());
     return !signal.requested();
-  });
+  };
+  bool is_whole = true;
+  if (ranks.alone())
+    drawing.bands(write);
+  else
+    is_whole = field::share_bands(
+        *ranks.communicator(),
+        [&drawing](const field::BandShare& share, const field::Field::Band& band) {
+          drawing.bands(band, share);
+        },
+        write, [&signal] { return signal.requested(); });
   line.finish();
   if (profile) write_stderr(profile->table());
   if (signal.requested()) return signal.exit_code();
-  file.finish();
+  if (!ranks.is_first()) return kOk;
+  if (!is_whole) return kInterrupted;  // another process was asked to stop
+  file->finish();
   nlohmann::ordered_json out = {{"output", flags.output}};
   drawing.describe_in(out);
   if (context.json)
@@ -204,8 +244,13 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"
       "  veldt render photo.safetensors -o thumbnail.png --size 160\n"
       "  veldt render logo.safetensors -o logo.jpg --background white\n"
-      "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n");
-  return [flags, &context] { return render(*flags, context); };
+      "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n"
+      "  mpirun -n 4 veldt render cub.safetensors -o poster.png --size 20000    four processes, one "
+      "picture\n");
+  return [flags, &context] {
+    Ranks ranks(context);
+    return ranks.run([&] { return render(*flags, context, ranks); });
+  };
 }
 
 }  // namespace veldt::app

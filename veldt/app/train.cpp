@@ -38,6 +38,7 @@
 #include "veldt/recipe/whitening.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/profile.h"
 
 namespace veldt::app {
 namespace {
@@ -120,6 +121,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training,
   o.config = recipe::in_json(recipe, kMayChange);
   o.ranks = ranks.communicator();
   o.parts = flags.exact;
+  o.half_gradients = flags.half_gradients;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
@@ -330,6 +332,7 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"threads", num_threads()},
           {"resume", flags.resume},
           {"exact", flags.exact},
+          {"half_gradients", flags.half_gradients},
           {"until", flags.until}};
 }
 
@@ -389,10 +392,15 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
+  std::optional<Profile> profile;
+  if (flags.profile && ranks.alone()) profile.emplace();
   const train::FitResult result = training.trainer->fit(
       training.train, training.validation ? &*training.validation : nullptr,
       fit_options(flags, training, ranks), events, [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
+  if (profile) write_stderr(profile->table());
+  profile.reset();
+  ranks.report_timeline(flags.out);
   if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
   if (result.run.stop == train::Stop::asked) {
     if (result.run.checkpoint_error) {  // then nothing else holds the weights
@@ -452,9 +460,15 @@ Run add_train(VerbOptions& verb, Context& context) {
              "check whether one batch can be learned by heart, and train nothing")
       .excludes(find_rate)
       .command_line_only();
+  add_switch(
+      verb, "--profile", flags->profile,
+      "print to stderr where the time went: kernel by kernel, or what several processes sent and waited for")
+      .command_line_only();
   add_count(verb, "--exact", flags->exact, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
       .command_line_only();
+  add_switch(verb, "--half-gradients", flags->half_gradients,
+             "several processes send gradients as bf16: half the bytes, for slow networks");
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
@@ -465,7 +479,7 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  mpirun -n 4 veldt train recipes/mnist.toml              four processes, one training\n"
       "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");
   return [flags, &context] {
-    Ranks ranks(context);
+    Ranks ranks(context, flags->profile);
     return ranks.run([&] { return train_recipe(*flags, context, ranks); });
   };
 }

@@ -336,7 +336,9 @@ std::int64_t Loader::examples(std::int64_t number) const { return state_->exampl
 
 Loader::Epoch Loader::epoch(std::int64_t epoch) {
   const std::int64_t count = batches() * state_->parts.count();
-  return {*this, epoch * count, (epoch + 1) * count};
+  return range(epoch * count, (epoch + 1) * count);
 }
+
+Loader::Epoch Loader::range(std::int64_t first, std::int64_t end) { return {*this, first, end}; }
 
 }  // namespace veldt::data

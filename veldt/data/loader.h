@@ -96,6 +96,8 @@ class Loader {
   // The batches of one epoch: for (const Batch& b : loader.epoch(0)).
   class Epoch;
   Epoch epoch(std::int64_t epoch);
+  // The same of batches first .. end - 1, counted over all epochs.
+  Epoch range(std::int64_t first, std::int64_t end);
 
   // Seconds that callers of batch() have waited.
   double waited() const;

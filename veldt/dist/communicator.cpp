@@ -25,6 +25,8 @@
 namespace veldt::dist {
 
 struct Communicator::Pending::Job {
+  const char* name = "";
+  std::uint64_t bytes = 0;
   std::function<void()> work;
   std::mutex mutex;
   std::condition_variable over;
@@ -83,11 +85,14 @@ struct Communicator::Worker {
   }
 
   void take(Job& job) {
+    const double begin = options.timeline != nullptr ? options.timeline->now() : 0;
     if (!failure || job.always) try {
         job.work();
       } catch (...) {
         failure = std::current_exception();
       }
+    if (options.timeline != nullptr)
+      options.timeline->add(Timeline::Lane::messages, job.name, begin, options.timeline->now(), job.bytes);
     job.finish(failure);
   }
 
@@ -109,9 +114,10 @@ struct Communicator::Worker {
     }
   }
 
-  std::chrono::milliseconds pause() const {
-    if (!wire || failure) return std::chrono::milliseconds(1000);
-    return std::chrono::milliseconds(wire->has_letters() ? 1 : 50);
+  // A long message leaves in parts, and only while somebody asks whether it has left.
+  std::chrono::microseconds pause() const {
+    if (!wire || failure) return std::chrono::seconds(1);
+    return wire->has_letters() ? std::chrono::microseconds(200) : std::chrono::milliseconds(50);
   }
 
   void live() {
@@ -215,7 +221,7 @@ Communicator::Communicator() = default;
 
 Communicator::Communicator(const TransportFactory& make, CommunicatorOptions options)
     : exceptions_(std::uncaught_exceptions()), worker_(std::make_unique<Worker>(make, std::move(options))) {
-  submit([this] {
+  submit("beginning", 0, [this] {
     Wire& wire = *worker_->wire;
     rank_ = wire.rank(), size_ = wire.size();
     wire.set_places(gather_texts(wire, place_of_process(wire.transport().host())));
@@ -226,7 +232,7 @@ Communicator::~Communicator() {
   if (!worker_ || !worker_->wire) return;
   try {
     if (std::uncaught_exceptions() > exceptions_) {
-      submit([this] { worker_->wire->leave(); }).wait();
+      submit("leaving", 0, [this] { worker_->wire->leave(); }).wait();
       return;
     }
     barrier();
@@ -239,13 +245,15 @@ std::string Communicator::name_of(int rank) const {
   return worker_ ? worker_->wire->name_of(rank) : str("rank ", rank);
 }
 
-Communicator::Pending Communicator::submit(std::function<void()> work, bool always) {
+Communicator::Pending Communicator::submit(const char* name, std::uint64_t bytes, std::function<void()> work,
+                                           bool always) {
   Pending pending;
   if (!worker_) {
     work();
     return pending;
   }
   pending.job_ = std::make_shared<Pending::Job>();
+  pending.job_->name = name, pending.job_->bytes = bytes;
   pending.job_->work = std::move(work);
   pending.job_->always = always;
   {
@@ -269,7 +277,7 @@ void Communicator::all_reduce(const Tensor& t) {
 }
 
 Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
-                                              std::int64_t leaves) {
+                                              std::int64_t leaves, bool halves) {
   const std::size_t own = nodes_within(leaves, share_of_leaves(leaves, rank_, size_)).size();
   if (leaves < size_ || nodes.size() != own)
     throw ConfigError(
@@ -284,9 +292,9 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
     if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
     return {};
   }
-  return submit([this, nodes, out, leaves] {
+  return submit("sum", bytes_of(out), [this, nodes, out, leaves, halves] {
     worker_->wire->begin("sum", bytes_of(out));
-    sum_over_ranks(*worker_->wire, nodes, out, leaves);
+    sum_over_ranks(*worker_->wire, nodes, out, leaves, halves);
   });
 }
 
@@ -294,7 +302,9 @@ void Communicator::broadcast(const Tensor& t, int root) {
   check_rank(root);
   if (alone()) return;
   const Staged staged(t);
-  submit([&] { broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root); }).wait();
+  submit("broadcast", bytes_of(t), [&] {
+    broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root);
+  }).wait();
   staged.copy_back();
 }
 
@@ -302,7 +312,7 @@ std::string Communicator::broadcast(const std::string& text, int root) {
   check_rank(root);
   std::string result = text;
   if (alone()) return result;
-  submit([&] {
+  submit("broadcast of text", text.size(), [&] {
     Wire& wire = *worker_->wire;
     std::uint64_t length = text.size();
     broadcast_bytes(wire, &length, sizeof length, root);
@@ -317,7 +327,9 @@ void Communicator::all_gather(const void* own, void* all, std::size_t bytes) {
     std::memcpy(all, own, bytes);
     return;
   }
-  submit([&] { gather_bytes(*worker_->wire, own, static_cast<char*>(all), bytes); }).wait();
+  submit("all_gather", bytes, [&] {
+    gather_bytes(*worker_->wire, own, static_cast<char*>(all), bytes);
+  }).wait();
 }
 
 Tensor Communicator::all_gather(const Tensor& t) {
@@ -330,7 +342,7 @@ Tensor Communicator::all_gather(const Tensor& t) {
 std::vector<std::string> Communicator::all_gather(const std::string& text) {
   if (alone()) return {text};
   std::vector<std::string> all;
-  submit([&] { all = gather_texts(*worker_->wire, text); }).wait();
+  submit("all_gather of text", text.size(), [&] { all = gather_texts(*worker_->wire, text); }).wait();
   return all;
 }
 
@@ -356,7 +368,7 @@ void Communicator::send(const Tensor& t, int to) {
   if (to == rank_)
     throw ConfigError("a rank sends nothing to itself", str("it is rank ", rank_), "name another");
   const Staged staged(t);
-  submit([&] { worker_->wire->begin_to(to, staged.data(), bytes_of(t)); }).wait();
+  submit("send", bytes_of(t), [&] { worker_->wire->begin_to(to, staged.data(), bytes_of(t)); }).wait();
 }
 
 void Communicator::receive(const Tensor& t, int from) {
@@ -364,9 +376,14 @@ void Communicator::receive(const Tensor& t, int from) {
   if (from == rank_)
     throw ConfigError("a rank gets nothing from itself", str("it is rank ", rank_), "name another");
   const Staged staged(t);
-  submit([&] { worker_->wire->receive_from(from, staged.data(), bytes_of(t)); }).wait();
+  submit("receive", bytes_of(t), [&] {
+    worker_->wire->receive_from(from, staged.data(), bytes_of(t));
+  }).wait();
   staged.copy_back();
 }
+
+Timeline* Communicator::timeline() const { return worker_ ? worker_->options.timeline : nullptr; }
+std::uint64_t Communicator::bytes_sent() const { return worker_ ? worker_->wire->bytes_sent() : 0; }
 
 void Communicator::abort(int status) {
   if (!worker_ || !worker_->wire) return;
@@ -374,7 +391,7 @@ void Communicator::abort(int status) {
   if (std::this_thread::get_id() == worker_->thread.get_id())
     end();
   else
-    submit(end, true).wait();
+    submit("end", 0, end, true).wait();
 }
 
 }  // namespace veldt::dist

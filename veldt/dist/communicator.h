@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "veldt/dist/lost_rank.h"
+#include "veldt/dist/timeline.h"
 #include "veldt/dist/transport.h"
 #include "veldt/tensor/tensor.h"
 
@@ -29,6 +30,8 @@ struct CommunicatorOptions {
   // Called, on the communicator's thread, when it has failed while nobody waits for it: a rank is lost, say.
   // Without one, the next call throws what this is given.
   std::function<void(const Error&)> on_failure = {};
+  // If given, what the communicator does is written there; kept as a reference.
+  Timeline* timeline = nullptr;
 };
 
 class Communicator {
@@ -72,6 +75,9 @@ class Communicator {
   void send(const Tensor& t, int to);
   void receive(const Tensor& t, int from);
 
+  // The bytes that have left this rank, but for signs of life.
+  std::uint64_t bytes_sent() const;
+
   // Work that was begun and may go on by itself. Its tensors must not be touched before wait().
   class Pending {
    public:
@@ -88,14 +94,18 @@ class Communicator {
   // a list of numbers for each of nodes_within() that share, and `out`, which may be one of them, becomes the
   // sum. Whatever the number of ranks is, the bits are the same. All are contiguous, on the CPU, and of one
   // length. Throws ConfigError for another number of nodes, ShapeError for other forms.
-  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves);
+  // `halves`: numbers of f32 are sent as bf16, which halves the bytes, and added as f32.
+  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves,
+                    bool halves = false);
+
+  Timeline* timeline() const;
 
   // Ends all processes of the training, this one too, even after a failure. Alone, it does nothing.
   void abort(int status);
 
  private:
   struct Worker;
-  Pending submit(std::function<void()> work, bool always = false);
+  Pending submit(const char* name, std::uint64_t bytes, std::function<void()> work, bool always = false);
   void check_rank(int rank) const;
 
   int rank_ = 0, size_ = 1;

@@ -37,8 +37,10 @@ GradientSum::GradientSum(Communicator& ranks, optim::Optimizer& optimizer, Gradi
     throw ConfigError(str("a batch of ", options_.leaves, " parts is too small for ", ranks.size(), " ranks"),
                       "each computes one part at least", "use fewer ranks, or more parts");
   const optim::Slab& slab = optimizer.slab();
-  const auto least = std::max<std::int64_t>(
-      1, options_.bucket_bytes / static_cast<std::int64_t>(size_of(slab.values().dtype())));
+  const auto size = static_cast<std::int64_t>(size_of(slab.values().dtype()));
+  if (options_.bucket_bytes == 0)
+    options_.bucket_bytes = std::clamp<std::int64_t>(slab.values().numel() * size / 8, 64 << 10, 1 << 20);
+  const std::int64_t least = std::max<std::int64_t>(1, options_.bucket_bytes / size);
   for (std::size_t i = slab.parameters().size(); i-- > 0;) {
     const optim::Slab::Range range = slab.range(i);
     if (buckets_.empty() || buckets_.back().range.end - buckets_.back().range.begin >= least)
@@ -80,7 +82,7 @@ void GradientSum::send(Bucket& bucket) {
   bucket.sent = true;
   const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
   host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
-    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size());
+    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves);
   });
 }
 
@@ -114,19 +116,25 @@ void GradientSum::agree_on_present() {
   std::fill(present_.begin(), present_.end(), 0);
 }
 
+void GradientSum::wait_for_buckets() {
+  Timeline* const timeline = ranks_.timeline();
+  const double begin = timeline != nullptr ? timeline->now() : 0;
+  for (Bucket& bucket : buckets_) bucket.pending.wait();
+  if (timeline != nullptr)
+    timeline->add(Timeline::Lane::waiting, "sums of gradients", begin, timeline->now());
+}
+
 void GradientSum::finish() {
   optimizer_.collect_gradients();
   const Tensor& gradients = optimizer_.slab().gradients();
   if (sums_ || options_.leaves != ranks_.size()) {
     const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
-    ranks_.begin_sum(nodes, gradients.view(), options_.leaves).wait();
+    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves).wait();
     sums_.reset();
   } else {
     note_present();
     while (next_ < buckets_.size()) send(buckets_[next_++]);
-    host_work("sums of gradients", {gradients.view()}, [this](auto) {
-      for (Bucket& bucket : buckets_) bucket.pending.wait();
-    });
+    host_work("sums of gradients", {gradients.view()}, [this](auto) { wait_for_buckets(); });
     next_ = 0;
   }
   mark_changed(gradients);

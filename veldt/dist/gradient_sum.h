@@ -35,8 +35,10 @@ struct GradientSumOptions {
   // Leaves of the tree in whose order gradients are added; 0: as many as ranks. With another number, each
   // rank calls end_leaf() for each of its share, and the sum does not depend on the number of ranks.
   std::int64_t leaves = 0;
-  // Gradients are sent together until they have so many bytes.
-  std::int64_t bucket_bytes = 1 << 20;
+  // Gradients are sent together until they have so many bytes; 0: an eighth of all, from 64 KB to 1 MB.
+  std::int64_t bucket_bytes = 0;
+  // Gradients of f32 are sent as bf16, which halves the bytes and rounds each to eight bits.
+  bool halves = false;
 };
 
 class GradientSum {
@@ -72,6 +74,7 @@ class GradientSum {
   void begin_sending();
   void on_ready(const Tensor& leaf);
   void send(Bucket& bucket);
+  void wait_for_buckets();
   void note_present();
   void agree_on_present();
 

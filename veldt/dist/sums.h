@@ -15,6 +15,7 @@ namespace veldt::dist {
 // on every rank the same bits. Each rank adds up a part of the list and gives it to all: 2 (n - 1) / n of its
 // bytes leave a rank of n that has one node, the least that is possible. A short list is added up by every
 // rank.
-void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves);
+void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
+                    bool halves = false);
 
 }  // namespace veldt::dist

@@ -77,6 +77,7 @@ bool Wire::move(Lane& lane, Way way, int rank, int tag) {
 }
 
 void Wire::send(int to, const void* data, std::size_t bytes) {
+  bytes_sent_ += bytes;
   append(peer(to).out, static_cast<char*>(const_cast<void*>(data)), bytes);
   move(peer(to).out, Way::out, to, kOperation);
 }
@@ -105,6 +106,7 @@ template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
 }
 
 void Wire::begin_to(int to, const void* data, std::size_t bytes) {
+  bytes_sent_ += bytes;
   const char* const from = static_cast<const char*>(data);
   const auto kept = std::make_shared<std::vector<char>>(from, from + bytes);
   append(peer(to).letters_out, kept->data(), bytes, kept);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,8 @@ class Wire {
   void begin_to(int to, const void* data, std::size_t bytes);
   void receive_from(int from, void* data, std::size_t bytes);
 
+  // Of all messages so far, but for signs of life. Any thread may ask.
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
   // Whether some of those have not left yet: live() goes on with them.
   bool has_letters() const;
 
@@ -94,6 +97,7 @@ class Wire {
   Heart now_;
   std::vector<Peer> peers_;
   std::vector<std::string> places_;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
   Clock::time_point lived_;
 };
 

@@ -50,12 +50,15 @@ AreaSide::Cover AreaSide::cover(std::int64_t pixel) const {
   return out;
 }
 
-AreaMean::AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha)
+AreaMean::AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha,
+                   std::int64_t row, std::int64_t row_of_samples)
     : across_(across),
       down_(down),
       channels_(channels),
       sums_(has_alpha ? 2 * channels - 1 : channels),
-      needs_(down.cover(0)) {
+      next_(row),
+      needs_(down.cover(row)),
+      lines_from_(row_of_samples) {
   for (std::int64_t x = 0; x < across.pixels; ++x) columns_.push_back(across.cover(x));
 }
 

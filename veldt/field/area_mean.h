@@ -39,7 +39,9 @@ class AreaMean {
   using Take = std::function<bool(const std::vector<float>& row)>;
 
   // With `has_alpha` colours are weighted by alpha, the last channel, so transparent samples do not count.
-  AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha);
+  // Begins with this row of the drawing, for which this row of samples is early enough.
+  AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha,
+           std::int64_t row = 0, std::int64_t row_of_samples = 0);
 
   // Adds the next rows [n, across.count, channels], and passes the rows of the drawing that they complete to
   // `take`. False if that stopped.
@@ -53,10 +55,10 @@ class AreaMean {
   AreaSide across_, down_;
   std::int64_t channels_, sums_;
   std::vector<AreaSide::Cover> columns_;
-  std::int64_t next_ = 0;        // row of the drawing
-  AreaSide::Cover needs_;        // the samples of its mean
-  std::deque<Line> lines_;       // weights of the rows of samples that are still needed
-  std::int64_t lines_from_ = 0;  // the first of them
+  std::int64_t next_;        // row of the drawing
+  AreaSide::Cover needs_;    // the samples of its mean
+  std::deque<Line> lines_;   // weights of the rows of samples that are still needed
+  std::int64_t lines_from_;  // the first of them
 };
 
 }  // namespace veldt::field

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/dist/communicator.h"
 #include "veldt/field/kind.h"
 #include "veldt/field/options.h"
 #include "veldt/field/prior.h"
@@ -79,6 +80,12 @@ struct FitOptions {
   // For drawings in two tones; none: they are fitted with sines.
   std::shared_ptr<const Prior> tone_prior = {};
   bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
+  // Of several processes that fit one signal together; null: there is one. Each computes its part of every
+  // batch. All have the same signal and wishes, and get the same field.
+  dist::Communicator* ranks = nullptr;
+  // Above 0: the number of parts of each batch, however many ranks there are, which are computed and added up
+  // one by one: a fit has the same bits on 1 to `parts` ranks. Without ranks too.
+  std::int64_t parts = 0;
 };
 
 // The reasons of the choices, one clause each, by the flag's name without dashes ("first-omega") or by a
@@ -121,6 +128,9 @@ struct FitChoices {
   std::shared_ptr<const Field> init = {};  // whose weights the fit begins with; none: random ones
   // Not part of the JSON: a run may continue on another device, in the same precision.
   Device device = {};
+  // Nor are these: it may go on with other processes. See FitOptions.
+  dist::Communicator* ranks = nullptr;
+  std::int64_t parts = 0;
   Reasons reasons = {};  // set where the choices are made; see field/reasons.h
 
   // Makes one choice, here or in `field`, and records the reason.

@@ -266,6 +266,8 @@ FitChoices choices_for(const Signal& signal, const FitOptions& w) {
   if (p.has_teacher()) choose_teacher(p, w);
   p.seed = w.seed;
   p.device = w.device;
+  p.ranks = w.ranks;
+  p.parts = w.parts;
   check(p, signal, traits);
   say_what_follows(p, signal);
   return p;

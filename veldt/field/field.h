@@ -24,11 +24,19 @@ struct Region {
   double x = 0, y = 0, width = 1, height = 1;
 };
 
+// Of the bands of a drawing every `of`-th, from number `first` on: what one of several ranks draws. All,
+// unless it is set.
+struct BandShare {
+  int first = 0, of = 1;
+  bool has(std::int64_t band) const { return band % of == first; }
+};
+
 struct RenderOptions {
-  Region region;
+  Region region = {};
   // Samples along each side of an output pixel, averaged; 0: automatic, which is 1 when enlarging. When
   // shrinking, each pixel is the mean over its area of the picture drawn at its fitted size.
   int supersample = 0;
+  BandShare share = {};
 };
 
 class Field {
@@ -59,8 +67,8 @@ class Field {
   void to(Device device);
 
   // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
-  // for a picture, shares of the peak for a sound, whose rows are frames. Throws ConfigError for an invalid
-  // size or region.
+  // for a picture, shares of the peak for a sound, whose rows are frames. Which rows a band has depends on
+  // the field, the size and the device alone. Throws ConfigError for an invalid size or region.
   void render_bands(Size size, const RenderOptions& how, const Band& band) const;
 
   // Evaluations of the network per pixel of such a drawing, on average. Throws as render_bands().

@@ -2,16 +2,19 @@
 #include "veldt/field/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "veldt/core/error.h"
+#include "veldt/field/batch_errors.h"
 #include "veldt/field/batches.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/lessons.h"
 #include "veldt/field/sampling.h"
+#include "veldt/field/sharing.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/binary.h"
@@ -155,6 +158,8 @@ class Fitter::Job : public train::Task {
         optimizer_(make_optimizer(choices, field_.network())) {
     field_.network().set_precision(choices.precision);
     if (choices.init) field_.network().load_state_dict(choices.init->network().state_dict());
+    if (choices.ranks != nullptr || choices.parts > 0)
+      sharing_ = std::make_unique<Sharing>(choices.ranks, field_.network(), *optimizer_, choices.parts);
   }
 
   // Before the first step.
@@ -162,7 +167,10 @@ class Fitter::Job : public train::Task {
     learned_ = lessons;
     batches_.reset();
     sampler_ = std::make_unique<PointSampler>(lessons, lessons_);
-    batches_ = std::make_unique<Batches>(*sampler_, choices_.device);
+    if (sharing_) sharing_->begin(sampler_->edges(), sampler_->flats());
+    batches_ = std::make_unique<Batches>(*sampler_, choices_.device, parts());
+    outputs_.assign(batches_->count(), Tensor());
+    is_repeating_ = false;
   }
   void learn_from_nothing() {
     if (!sampler_) learn_from(blank_lessons(signal_, choices_));
@@ -174,12 +182,17 @@ class Fitter::Job : public train::Task {
 
   void prepare(std::int64_t step, std::int64_t steps) override { batches_->prepare(step, steps); }
   std::int64_t runs_ahead(std::int64_t step) const override {
+    if (!repeats()) return 1;
     const std::int64_t ahead = batches_->ahead();
     return choices_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
   }
 
   void stepped(double) override {
-    if (ErrorMap* const map = sampler_->error_map()) map->note(batch().ranks, to(errors(), Device{}));
+    is_repeating_ = true;
+    ErrorMap* const map = sampler_->error_map();
+    if (map == nullptr) return;
+    const std::vector<Tensor> own = errors();
+    map->note(batch().ranks, sharing_ ? sharing_->of_all(own, map->batch()) : to(own[0], Device{}));
   }
 
   NamedTensors own_state() override {
@@ -194,44 +207,51 @@ class Fitter::Job : public train::Task {
     return field::expected_gain(field_, signal_, choices_, learned_.value_or(signal_), watch);
   }
 
-  void close(const Heard& heard) { field_.set_closing(closing_for(field_, signal_, choices_, heard)); }
+  void close(const Heard& heard) { field_.set_closing(shared_closing(field_, signal_, choices_, heard)); }
 
-  // Every batch has the same sizes, so every step is the same.
-  bool repeats() const override { return true; }
+  // Every batch has the same sizes, so every step is the same. Ranks agree in the first what has a gradient.
+  bool repeats() const override { return !sharing_ || (is_repeating_ && sharing_->may_repeat()); }
 
+  // Of what this process does.
   StepFacts step_facts() {
     learn_from_nothing();
     prepare(0, 1);
     const StepFacts facts = veldt::step_facts([this] {
-      const Tensor now = loss();
+      batches_->next();
       optimizer_->zero_grad();
-      now.backward();
+      for (std::size_t i = 0; i < batches_->count(); ++i) loss_of(i).backward();
       optimizer_->step();
     });
-    last_output_ = Tensor();
+    for (Tensor& output : outputs_) output = Tensor();
     return facts;
   }
 
   Tensor loss() override {
     batches_->next();
-    Tensor targets = targets_from(batch().levels, choices_.field.head);
-    if (choices_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
-    const MlpLossResult result =
-        field_.network().loss(batch().coordinates, targets, loss_options(lessons_, batch()));
-    last_output_ = result.output;
-    return result.loss;
+    return loss_of(0);
+  }
+  Tensor differentiate() override {
+    if (!sharing_) return Task::differentiate();
+    batches_->next();
+    optimizer_->zero_grad();
+    return sharing_->gradients([this](std::size_t part, double share) {
+      const Tensor weighed = loss_of(part) * share;
+      weighed.backward();
+      return weighed.detach();
+    });
   }
 
+  // Of what this process has computed of the last batch.
   std::optional<train::Measure> measure() override {
-    return train::Measure{signal_.is_sound() ? "SNR" : "PSNR", decibels_of_batch(), "dB"};
+    return train::Measure{signal_.is_sound() ? "SNR" : "PSNR", decibels_of_batch(false), "dB"};
   }
 
   bool reached(std::int64_t steps_done) override {
     if (choices_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
     // The batch before its step is a cheap estimate if it consists of the signal's samples; the whole signal
     // decides.
-    if (!choices_.has_teacher() && decibels_of_batch() < choices_.target_psnr - 2) return false;
-    return quality_of(field_, signal_) >= choices_.target_psnr;
+    if (!choices_.has_teacher() && decibels_of_batch(true) < choices_.target_psnr - 2) return false;
+    return quality_of(field_, signal_, choices_.ranks) >= choices_.target_psnr;
   }
 
   const FitChoices choices_;
@@ -239,18 +259,21 @@ class Fitter::Job : public train::Task {
   Field field_;
 
  private:
-  const Batch& batch() const { return batches_->current(); }
+  const Batch& batch(std::size_t part = 0) const { return batches_->current(part); }
+  data::Parts parts() const { return sharing_ ? sharing_->parts() : data::Parts(); }
 
-  double decibels_of_batch() const {
-    NoGrad off;
-    if (batch().weights.defined()) return decibels(signal_, mean(errors() * batch().weights).item());
-    const Tensor error = squared_errors();
-    if (batch().flats == 0 || batch().edges == 0) return decibels(signal_, mean(error).item());
-    // Edges are a larger share of a batch than of the picture, so both parts are weighted by their shares of
-    // the picture.
-    const double edges = mean(slice(error, 0, 0, batch().edges)).item();
-    const double flats = mean(slice(error, 0, batch().edges, error.size(0))).item();
-    return decibels(signal_, edges * sampler_->edge_share() + flats * (1 - sampler_->edge_share()));
+  Tensor loss_of(std::size_t part) {
+    Tensor targets = targets_from(batch(part).levels, choices_.field.head);
+    if (choices_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
+    const MlpLossResult result =
+        field_.network().loss(batch(part).coordinates, targets, loss_options(lessons_, batch(part)));
+    outputs_[part] = result.output;
+    return result.loss;
+  }
+
+  double decibels_of_batch(bool of_all_ranks) const {
+    dist::Communicator* const ranks = of_all_ranks && sharing_ ? &sharing_->ranks() : nullptr;
+    return decibels(signal_, mean_error(*sampler_, *batches_, errors(), parts(), ranks));
   }
 
   // Steps between checks of the whole signal, so that checking costs at most a third of the training. A check
@@ -260,30 +283,17 @@ class Fitter::Job : public train::Task {
     return (looked_at + choices_.batch - 1) / choices_.batch;
   }
 
-  Tensor squared_errors() const {  // [edges + flats, channels]
-    return square(pixels_from(levels_from(last_output_, choices_.field.head)) - batch().levels);
-  }
-  Tensor errors() const {  // of each pixel: [edges + flats]
-    NoGrad off;
-    return mean(squared_errors(), {1});
-  }
-
-  // The mean of each edge pixel's samples, then the flat pixels as they are: [edges + flats, channels].
-  Tensor pixels_from(const Tensor& samples) const {
-    const std::int64_t s = lessons_.field.footprint, n = batch().edges * s * s;
-    if (s == 1) return samples;
-    if (n == 0) return samples;
-    const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch().edges, s * s, samples.size(1)}), {1});
-    if (batch().flats == 0) return edges;
-    return cat({edges, slice(samples, 0, n, samples.size(0))});
-  }
+  // Of each pixel of the last batch: [edges + flats] of each part.
+  std::vector<Tensor> errors() const { return errors_of(*batches_, outputs_, lessons_.field); }
 
   const FitChoices lessons_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<Signal> learned_;
   std::unique_ptr<PointSampler> sampler_;
   std::unique_ptr<Batches> batches_;
-  Tensor last_output_;
+  std::unique_ptr<Sharing> sharing_;  // null for one process without parts
+  bool is_repeating_ = false;
+  std::vector<Tensor> outputs_;  // of the parts of the last batch
 };
 
 namespace {
@@ -298,6 +308,7 @@ std::int64_t rounded_down(double n) {
 
 // The memory of a step grows linearly with its batch, so two small batches show which batch fits.
 void Fitter::say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices) {
+  if (choices.ranks != nullptr || choices.parts > 0) return;
   const std::size_t room = bytes_for_tensors(choices.device) / 20 * 19;
   if (room == 0) return;
   const auto facts_of = [&](std::int64_t batch) {
@@ -336,14 +347,28 @@ void Fitter::say_what_fits(const OutOfMemory& full, const Signal& signal, const 
         str("use a batch of ", rounded_down(static_cast<double>(low)), " or less, or a smaller network"));
 }
 
-double quality_of(const Field& field, const Signal& signal) {
+double quality_of(const Field& field, const Signal& signal, dist::Communicator* ranks) {
   NoGrad off;
+  const bool several = ranks != nullptr && !ranks->alone();
   const FieldOptions& o = field.options();
-  double squared = 0;
-  field.render_bands({o.width, o.height}, {}, [&](const Tensor& rows, std::int64_t first) {
-    squared += sum(square(rows - signal.read(first, rows.size(0)))).item();
+  // What each band adds: its first row, and its squared error.
+  std::vector<std::array<double, 2>> own;
+  RenderOptions how;
+  if (several) how.share = {ranks->rank(), ranks->size()};
+  field.render_bands({o.width, o.height}, how, [&](const Tensor& rows, std::int64_t first) {
+    own.push_back({static_cast<double>(first), sum(square(rows - signal.read(first, rows.size(0)))).item()});
     return true;
   });
+  if (several) {
+    const std::string text(reinterpret_cast<const char*>(own.data()), own.size() * sizeof own[0]);
+    std::string all;
+    for (const std::string& of_rank : ranks->all_gather(text)) all += of_rank;
+    own.resize(all.size() / sizeof own[0]);
+    std::copy_n(all.data(), all.size(), reinterpret_cast<char*>(own.data()));
+    std::sort(own.begin(), own.end());
+  }
+  double squared = 0;  // in the order of one process
+  for (const auto& [first, error] : own) squared += error;
   return decibels(signal, squared / static_cast<double>(signal.points() * signal.channels()));
 }
 
@@ -362,6 +387,10 @@ std::optional<double> Fitter::expected_gain(const Watch& watch) const {
 }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const Field& Fitter::field() const { return job_->field_; }
+std::string Fitter::config() const {
+  if (config_.empty()) config_ = config_of(job_->signal_, choices());
+  return config_;
+}
 std::int64_t Fitter::own_state_bytes() const {
   job_->learn_from_nothing();
   std::int64_t bytes = 0;
@@ -375,12 +404,15 @@ double Fitter::measure_step(double seconds) {
   train::RunOptions options;
   options.seconds = seconds;
   options.rate = make_schedule(choices());
+  options.ranks = choices().ranks;
   const Stopwatch watch;
   double first = 0, last = 0;
   train::Events events;
   events.on_step = [&](std::int64_t step, double) { (step == 1 ? first : last) = watch.seconds(); };
   const std::int64_t steps = train::run(*job_, options, events).steps;
-  return steps > 1 ? std::max(last - first, 1e-9) / static_cast<double>(steps - 1) : std::max(first, 1e-9);
+  const double measured =
+      steps > 1 ? std::max(last - first, 1e-9) / static_cast<double>(steps - 1) : std::max(first, 1e-9);
+  return as_first(choices().ranks, measured);
 }
 
 train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, double spent) const {
@@ -389,11 +421,12 @@ train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, doub
   // At least one step is taken.
   options.seconds = choices().seconds > 0 ? std::max(choices().seconds - spent, 1e-3) : 0;
   options.rate = make_schedule(choices());
-  options.checkpoint_dir = checkpoints.directory;
+  options.ranks = choices().ranks;
+  if (is_first(options.ranks)) options.checkpoint_dir = checkpoints.directory;
   options.checkpoint_every = checkpoints.every;
   options.keep = checkpoints.keep;
   options.resume = checkpoints.resume;
-  options.config = config_of(job_->signal_, choices());
+  options.config = config();
   options.may_change = {"steps", "seconds", "target_psnr", "warmup"};  // a run may go on for longer
   return options;
 }
@@ -404,9 +437,9 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   train::RunResult result;
   double taught_for = 0;
   try {
-    const std::optional<Signal> lessons = lessons_of(
+    const std::optional<Signal> lessons = shared_lessons(
         job_->signal_, choices(), teaching ? teaching : [](double) { return true; });
-    taught_for = since_begin.seconds();
+    taught_for = as_first(choices().ranks, since_begin.seconds());
     if (!lessons) return {.stop = train::Stop::asked, .seconds = taught_for};
     job_->learn_from(*lessons);
     job_->field_.network().set_precision(choices().precision);  // an earlier run has changed it

@@ -1,6 +1,6 @@
 // Fits a signal: from samples to a Field.
-// Tests: tests/field/fit_test.cpp, tests/field/golden_test.cpp, tests/field/device_test.cpp,
-// tests/field/sound_field_test.cpp, tests/field/out_of_memory_test.cpp
+// Tests: tests/field/fit_test.cpp, tests/field/ranks_test.cpp, tests/field/golden_test.cpp,
+// tests/field/device_test.cpp, tests/field/sound_field_test.cpp, tests/field/out_of_memory_test.cpp
 #pragma once
 
 #include <memory>
@@ -39,6 +39,9 @@ class Fitter {
   // Seconds per step, measured for `seconds` on dummy data. Only for estimates: the field is useless
   // afterwards.
   double measure_step(double seconds);
+  // What a resumed run, and every rank of one, must have alike: a JSON object of the choices, with digests of
+  // the signal and of what the fit begins with.
+  std::string config() const;
   // The size of a checkpoint in bytes, without parameters and optimizer state.
   std::int64_t own_state_bytes() const;
   // The expected gain of the redraw over Lanczos3 between the pixels, in dB, after run(); none if it cannot
@@ -56,11 +59,12 @@ class Fitter {
   static void say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices);
   train::RunOptions run_options(const CheckpointOptions& checkpoints, double spent) const;
   std::unique_ptr<Job> job_;
+  mutable std::string config_;  // which takes a while
 };
 
 // How well the field draws the signal it was fitted to, in dB: PSNR of a picture, SNR of a sound. Needs
-// little additional memory.
-double quality_of(const Field& field, const Signal& signal);
+// little additional memory. Several ranks that have the same field and signal share the drawing.
+double quality_of(const Field& field, const Signal& signal, dist::Communicator* ranks = nullptr);
 
 // Fits `picture`, [height, width, channels] in 0..1 or in bytes, with the best choices for it. Throws
 // ShapeError or ConfigError as Signal and choices_for(), DivergedError if training diverges.

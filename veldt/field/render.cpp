@@ -255,15 +255,20 @@ TileSize tiles_of(const Pen& pen, const Canvas& canvas) {
   return {std::clamp<std::int64_t>(pixels / canvas.width, 1, canvas.height), std::min(pixels, canvas.width)};
 }
 
-// Draws the canvas tile by tile, and passes each to take(levels, tile) until that returns false.
-template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, const Take& take) {
+// Draws rows begin .. end - 1, tile by tile: [end - begin, width, channels], in host memory. `begin` is the
+// first row of a tile.
+Tensor draw_rows(const Pen& pen, const Canvas& canvas, std::int64_t begin, std::int64_t end) {
   const auto [rows, columns] = tiles_of(pen, canvas);
-  for (std::int64_t row = 0; row < canvas.height; row += rows)
+  const Tensor levels = empty({(end - begin) * canvas.width, pen.options.channels}, DType::f32);
+  std::int64_t filled = 0;
+  for (std::int64_t row = begin; row < end; row += rows)
     for (std::int64_t column = 0; column < canvas.width; column += columns) {
       const Tile tile{row, std::min(rows, canvas.height - row), column,
                       std::min(columns, canvas.width - column)};
-      if (!take(pen.levels(canvas, tile), tile)) return;
+      slice(levels, 0, filled, filled + tile.pixels()).assign(pen.levels(canvas, tile));
+      filled += tile.pixels();
     }
+  return reshape(levels, {end - begin, canvas.width, pen.options.channels});
 }
 
 // Rows that are passed on together: whole tiles, and about as many points as a GPU draws at a time.
@@ -293,43 +298,44 @@ Tensor to_nearer_tone(const Tensor& rows, const std::vector<std::vector<double>>
 }
 
 // Every pixel has samples of its own.
-void draw_evenly(const Pen& pen, const Canvas& canvas, const Field::Band& band) {
-  const std::int64_t channels = pen.options.channels, width = canvas.width;
-  const std::int64_t most_rows = rows_a_band(pen, width, tiles_of(pen, canvas).rows);
-  Tensor levels;  // of the band's pixels
-  std::int64_t first = 0, filled = 0;
-  draw_tiles(pen, canvas, [&](const Tensor& drawn, const Tile& tile) {
-    if (!levels.defined()) {
-      first = tile.row;
-      filled = 0;
-      levels = empty({std::min(most_rows, canvas.height - first) * width, channels}, DType::f32);
-    }
-    slice(levels, 0, filled, filled + tile.pixels()).assign(drawn);
-    filled += tile.pixels();
-    if (filled < levels.size(0)) return true;
-    const Tensor whole = std::exchange(levels, Tensor());
-    return band(reshape(whole, {filled / width, width, channels}), first);
-  });
+void draw_evenly(const Pen& pen, const Canvas& canvas, const BandShare& share, const Field::Band& band) {
+  const std::int64_t most_rows = rows_a_band(pen, canvas.width, tiles_of(pen, canvas).rows);
+  for (std::int64_t first = 0; first < canvas.height; first += most_rows)
+    if (share.has(first / most_rows) &&
+        !band(draw_rows(pen, canvas, first, std::min(first + most_rows, canvas.height)), first))
+      return;
 }
 
 // Each pixel is the mean of the samples that it covers; those at its border are shared with its neighbours.
+// A share of the bands is drawn band by band, with the samples that each needs.
 void draw_means(const Pen& pen, const Canvas& samples, const AreaSide& across, const AreaSide& down,
-                const Field::Band& band) {
-  const std::int64_t channels = pen.options.channels;
-  AreaMean mean(across, down, channels, has_alpha(pen.options));
-  const std::int64_t most_rows = rows_a_band(pen, across.pixels, 1);
-  std::vector<float> levels;
-  std::int64_t first = 0, rows = 0;
-  const auto take = [&](const std::vector<float>& row) {
-    levels.insert(levels.end(), row.begin(), row.end());
-    if (++rows < most_rows && first + rows < down.pixels) return true;
-    const Tensor whole = Tensor::from<float>({rows, across.pixels, channels}, levels);
-    levels.clear();
-    first += std::exchange(rows, 0);
-    return band(whole, first - whole.size(0));
-  };
-  draw_evenly(pen, samples,
-              [&](const Tensor& drawn, std::int64_t) { return mean.add(to(drawn, Device{}), take); });
+                const BandShare& share, const Field::Band& band) {
+  const std::int64_t channels = pen.options.channels, most_rows = rows_a_band(pen, across.pixels, 1);
+  const std::int64_t tile = tiles_of(pen, samples).rows, most = rows_a_band(pen, samples.width, tile);
+  const std::int64_t together = share.of == 1 ? down.pixels : most_rows;
+  bool is_stopped = false;
+  for (std::int64_t begin = 0; begin < down.pixels && !is_stopped; begin += together) {
+    if (!share.has(begin / together)) continue;
+    const std::int64_t end = std::min(begin + together, down.pixels);
+    // Whole tiles, so that each sample is computed as in the whole drawing.
+    const std::int64_t from = down.cover(begin).from / tile * tile,
+                       to_tile = (down.cover(end - 1).end() + tile - 1) / tile * tile,
+                       last = std::min(to_tile, samples.height);
+    AreaMean mean(across, down, channels, has_alpha(pen.options), begin, from);
+    std::vector<float> levels;
+    std::int64_t first = begin, rows = 0;
+    const auto take = [&](const std::vector<float>& row) {
+      levels.insert(levels.end(), row.begin(), row.end());
+      if (++rows < most_rows && first + rows < end) return true;
+      const Tensor whole = Tensor::from<float>({rows, across.pixels, channels}, levels);
+      levels.clear();
+      first += std::exchange(rows, 0);
+      is_stopped = !band(whole, first - whole.size(0));
+      return !is_stopped && first < end;
+    };
+    for (std::int64_t row = from; row < last; row += most)
+      if (!mean.add(draw_rows(pen, samples, row, std::min(row + most, last)), take)) break;
+  }
 }
 
 }  // namespace
@@ -338,7 +344,7 @@ void Field::render_bands(Size size, const RenderOptions& how, const Band& band) 
   const std::int64_t width = size.width, height = size.height;
   check(options_, width, height, how);
   NoGrad off;
-  if (closing_ && options_.is_sound()) return play_closed(*this, height, how.region, band);
+  if (closing_ && options_.is_sound()) return play_closed(*this, height, how, band);
   const Placement s = placement_for(options_, width, height, how);
   const double enlarged = enlargement(options_, width, height, how);
   const Pen pen{
@@ -349,9 +355,10 @@ void Field::render_bands(Size size, const RenderOptions& how, const Band& band) 
   };
   const Band& take = !options_.tones.empty() && is_own_size(options_, width, height, how) ? rounding : band;
   if (s.columns)
-    draw_means(pen, {s.columns->count, s.rows->count, s.region, 1, 1, options_}, *s.columns, *s.rows, take);
+    draw_means(pen, {s.columns->count, s.rows->count, s.region, 1, 1, options_}, *s.columns, *s.rows,
+               how.share, take);
   else
-    draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, take);
+    draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, how.share, take);
 }
 
 Tensor Field::open_levels(int samples, const Heard& heard) const {

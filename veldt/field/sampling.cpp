@@ -139,18 +139,18 @@ Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::i
   return pixels(picked);
 }
 
-void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step,
+void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, std::int64_t step,
                          float* to) const {
-  const std::int64_t n = indices.numel(), width = options_.width, inputs = map_.inputs();
+  const std::int64_t n = pixels.indices.numel(), width = options_.width, inputs = map_.inputs();
   const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
-  const std::int64_t* index = indices.data<std::int64_t>();
+  const std::int64_t* index = pixels.indices.data<std::int64_t>();
   const Rng rng(seed_, kJitter);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
-  parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
+  parallel_for(pixels.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = pixels.begin + begin; p < pixels.begin + end; ++p) {
       const auto column = static_cast<double>(index[p] % width), row = static_cast<double>(index[p] / width);
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
-      float* at = to + p * samples * samples * inputs;
+      float* at = to + (p - pixels.begin) * samples * samples * inputs;
       for (std::int64_t k = 0; k < samples * samples; ++k) {
         double dx = (static_cast<double>(k % samples) + 0.5) / static_cast<double>(samples);
         double dy = (static_cast<double>(k / samples) + 0.5) / static_cast<double>(samples);
@@ -164,21 +164,27 @@ void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
   });
 }
 
-void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const {
-  const std::int64_t n = indices.numel(), width = options_.width, inputs = map_.inputs();
+void PointSampler::move_between(const Batch& batch, const Some& points, std::int64_t step) const {
+  const std::int64_t n = points.indices.numel(), width = options_.width, inputs = map_.inputs();
   const std::int64_t channels = signal_.channels();
   // As evenly as the share allows, from a different start in each step: a batch may be in order, and one of
   // all pixels is the same each time.
   const Rng rng(seed_, kJitter);
   const double start = Rng::to_unit(rng.at(static_cast<std::uint64_t>(step)));
   std::vector<std::int64_t> moved;
-  for (std::int64_t i = 0; i < n; ++i)
-    if (std::floor(start + between_share_ * static_cast<double>(i + 1)) >
+  std::int64_t before = 0;  // of the batch's points that are moved
+  for (std::int64_t i = 0; i < points.end; ++i) {
+    if (std::floor(start + between_share_ * static_cast<double>(i + 1)) <=
         std::floor(start + between_share_ * static_cast<double>(i)))
+      continue;
+    if (i < points.begin)
+      ++before;
+    else
       moved.push_back(i);
+  }
   const auto count = static_cast<std::int64_t>(moved.size());
   const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
-  const std::int64_t* index = indices.data<std::int64_t>();
+  const std::int64_t* index = points.indices.data<std::int64_t>();
   const Rng places_rng(seed_, kBetween);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
   std::vector<double> places(static_cast<std::size_t>(2 * count));
@@ -187,42 +193,56 @@ void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::
   parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t i = moved[static_cast<std::size_t>(p)];
-      const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
+      const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(before + p);
       double* const at = places.data() + 2 * p;
       at[0] = static_cast<double>(index[i] % width) + static_cast<double>(Rng::to_unit(places_rng.at(draw)));
       at[1] =
           static_cast<double>(index[i] / width) + static_cast<double>(Rng::to_unit(places_rng.at(draw + 1)));
-      map_.put(at[0] / w, at[1] / h, to + i * inputs);
+      map_.put(at[0] / w, at[1] / h, to + (i - points.begin) * inputs);
     }
   });
   signal_.between(places.data(), count, levels.data());
   auto* const level = batch.levels.data<float>();
   for (std::int64_t p = 0; p < count; ++p)
     std::copy_n(levels.data() + p * channels, channels,
-                level + moved[static_cast<std::size_t>(p)] * channels);
+                level + (moved[static_cast<std::size_t>(p)] - points.begin) * channels);
 }
 
-Batch PointSampler::batch(std::int64_t step) const {
-  Batch b;
+std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& parts) const {
   const std::int64_t s = options_.footprint, inputs = map_.inputs();
+  Tensor ranks, weights;
   if (errors_) {
     const ErrorMap::Draw drawn = errors_->draw(step);
-    b.ranks = drawn.points;
-    b.weights = drawn.weights;
+    ranks = drawn.points;
+    weights = drawn.weights;
   }
-  const Tensor edges = errors_  ? pixels(b.ranks)
+  const Tensor edges = errors_  ? pixels(ranks)
                        : edges_ ? indices(*edges_, true, step)
                                 : Tensor(),
                flats = flats_ ? indices(*flats_, false, step) : Tensor();
-  b.edges = edges.defined() ? edges.numel() : 0;
-  b.flats = flats.defined() ? flats.numel() : 0;
-  b.coordinates = empty({b.edges * s * s + b.flats, inputs});
-  float* to = b.coordinates.data<float>();
-  if (b.edges > 0) place(edges, s, false, step, to);
-  if (b.flats > 0) place(flats, 1, true, step, to + b.edges * s * s * inputs);
-  b.levels = signal_.at(b.flats == 0 ? edges : b.edges == 0 ? flats : cat({edges, flats}));
-  if (between_share_ > 0 && b.flats == 0 && s == 1) move_between(b, edges, step);
-  return b;
+  const auto some_of = [&parts](const Tensor& all, std::int64_t part) {
+    const std::int64_t n = all.defined() ? all.numel() : 0;
+    return Some{all, parts.begin_of(part, n), parts.begin_of(part + 1, n)};
+  };
+  std::vector<Batch> out;
+  for (std::int64_t part = parts.first; part < parts.end; ++part) {
+    const Some of_edges = some_of(edges, part), of_flats = some_of(flats, part);
+    Batch& b = out.emplace_back();
+    b.ranks = ranks;
+    b.edges = of_edges.count();
+    b.flats = of_flats.count();
+    if (weights.defined()) b.weights = slice(weights, 0, of_edges.begin, of_edges.end);
+    b.coordinates = empty({b.edges * s * s + b.flats, inputs});
+    float* to = b.coordinates.data<float>();
+    if (b.edges > 0) place(of_edges, s, false, step, to);
+    if (b.flats > 0) place(of_flats, 1, true, step, to + b.edges * s * s * inputs);
+    std::vector<Tensor> chosen;
+    for (const Some& some : {of_edges, of_flats})
+      if (some.count() > 0) chosen.push_back(slice(some.indices, 0, some.begin, some.end));
+    b.levels = signal_.at(chosen.size() == 1 ? contiguous(chosen[0]) : cat(chosen, 0));
+    if (between_share_ > 0 && b.flats == 0 && s == 1) move_between(b, of_edges, step);
+  }
+  return out;
 }
 
 }  // namespace veldt::field

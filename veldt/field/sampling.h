@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "veldt/data/loader.h"
 #include "veldt/data/sampler.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/error_map.h"
@@ -22,11 +24,13 @@
 
 namespace veldt::field {
 
+// A batch, or a part of one.
 struct Batch {
   Tensor coordinates;                 // [edges * footprint^2 + flats, inputs], the edges' samples first
   Tensor levels;                      // [edges + flats, channels]
   std::int64_t edges = 0, flats = 0;  // pixels
-  Tensor ranks, weights;              // only of Sampling::error, see ErrorMap::Draw
+  // Only of Sampling::error, see ErrorMap::Draw: the points of the whole batch, and the weights of these.
+  Tensor ranks, weights;
 };
 
 // The pixels in bands from the top, each band column by column, so that runs of neighbours are blocks about
@@ -52,7 +56,12 @@ class PointSampler {
 
   // A pure function of the step, and of the error map if there is one. If a batch holds all points, every
   // step has the same one.
-  Batch batch(std::int64_t step) const;
+  Batch batch(std::int64_t step) const { return parts(step, {}).front(); }
+  // These parts of it: neighbours among its edges, and among its flat pixels.
+  std::vector<Batch> parts(std::int64_t step, const data::Parts& parts) const;
+  // The pixels of a whole batch.
+  std::int64_t edges() const { return errors_ ? errors_->batch() : edges_ ? edges_->batch() : 0; }
+  std::int64_t flats() const { return flats_ ? flats_->batch() : 0; }
   bool takes_all() const;
   // The error map of Sampling::error; null for the others.
   ErrorMap* error_map() { return errors_ ? &*errors_ : nullptr; }
@@ -65,12 +74,20 @@ class PointSampler {
   // The pixels at these places of the order.
   Tensor pixels(const Tensor& ranks) const;
 
-  // Moves some of the batch's points to random places between the samples, and their levels with them.
-  void move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const;
+  // Some pixels of a batch: begin .. end - 1 of all its edges, or of all its flat ones.
+  struct Some {
+    const Tensor& indices;  // of all
+    std::int64_t begin, end;
+
+    std::int64_t count() const { return end - begin; }
+  };
+
+  // Moves some of the points to random places between the samples, and their levels with them.
+  void move_between(const Batch& batch, const Some& points, std::int64_t step) const;
 
   // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
   // pixel.
-  void place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step, float* to) const;
+  void place(const Some& pixels, std::int64_t samples, bool jitter, std::int64_t step, float* to) const;
 
   Signal signal_;
   FieldOptions options_;

@@ -66,8 +66,9 @@ double fitted_a_frame(const FieldOptions& options, std::int64_t frames, const Re
   return static_cast<double>(options.height) * region.height / static_cast<double>(frames);
 }
 
-void play_closed(const Field& field, std::int64_t frames, const Region& region, const Field::Band& band) {
+void play_closed(const Field& field, std::int64_t frames, const RenderOptions& how, const Field::Band& band) {
   NoGrad off;
+  const Region& region = how.region;
   Field open = field;
   open.set_closing({});
   const std::int64_t fitted = field.options().height;
@@ -82,6 +83,7 @@ void play_closed(const Field& field, std::int64_t frames, const Region& region, 
   // Enough at a time that reading the surrounding frames twice costs little.
   const auto most = static_cast<std::int64_t>(std::ceil((kBand + 4 * reach) / std::max(step, 1.0)));
   for (std::int64_t drawn = 0; drawn < frames; drawn += most) {
+    if (!how.share.has(drawn / most)) continue;
     const std::int64_t count = std::min(most, frames - drawn);
     const double place = first + step * static_cast<double>(drawn);
     const auto begin = static_cast<std::int64_t>(

@@ -14,7 +14,7 @@ namespace veldt::field {
 Closing close_sound(const Signal& sound, const Field& open);
 
 // Field::render_bands() of a sound with a closing.
-void play_closed(const Field& field, std::int64_t frames, const Region& region, const Field::Band& band);
+void play_closed(const Field& field, std::int64_t frames, const RenderOptions& how, const Field::Band& band);
 
 // Frames of the fitted sound for each of those that are drawn.
 double fitted_a_frame(const FieldOptions& options, std::int64_t frames, const Region& region);

@@ -60,6 +60,7 @@ RenderOptions SoundField::placed(const SoundPart& part) const {
   // Frame i of the sound is the middle of its cell of the lattice. Drawn frames are the middles of cells that
   // are own / rate as long, so drawing begins half a cell before `from`.
   RenderOptions how;
+  how.share = part.share;
   how.region.y = (part.from * own + 0.5 - 0.5 * own / rate) / length;
   how.region.height = static_cast<double>(frames(part)) * own / rate / length;
   return how;

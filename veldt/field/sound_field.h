@@ -15,6 +15,7 @@ struct SoundPart {
   double from = 0;                // seconds
   std::optional<double> to = {};  // seconds; none: the end
   std::int64_t rate = 0;          // frames a second; 0: the sound's own
+  BandShare share = {};           // of the bands
 };
 
 class SoundField : public Field {

@@ -50,11 +50,10 @@ void begin_alike(dist::Communicator& ranks, Task& task, RunState& at) {
 }
 
 Decisions agreed(dist::Communicator& ranks, const Decisions& own) {
-  const auto mine = static_cast<char>((own.stop ? 1 : 0) | (own.time_over ? 2 : 0) | (own.save ? 4 : 0));
-  std::vector<char> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(&mine, all.data(), 1);
-  Decisions decided{.time_over = (all[0] & 2) != 0, .save = (all[0] & 4) != 0};
-  for (const char one : all) decided.stop = decided.stop || (one & 1) != 0;
+  std::vector<Decisions> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), sizeof own);
+  Decisions decided = all[0];
+  for (const Decisions& one : all) decided.stop = decided.stop || one.stop;
   return decided;
 }
 

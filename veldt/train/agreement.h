@@ -16,6 +16,7 @@ struct Decisions {
   bool stop = false;       // any rank was asked to
   bool time_over = false;  // by the clock of rank 0
   bool save = false;       // by the clock of rank 0
+  double seconds = 0;      // of the run, by the clock of rank 0
 };
 Decisions agreed(dist::Communicator& ranks, const Decisions& own);
 

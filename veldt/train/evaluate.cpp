@@ -10,6 +10,8 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/dist/sum_tree.h"
+#include "veldt/train/tally.h"
 #include "veldt/train/trainer.h"
 
 namespace veldt::train {
@@ -25,33 +27,46 @@ std::pair<double, double> Trainer::weighed_loss(const Loss& loss, const TensorLi
   return {loss(outputs, batch).item(), weight};
 }
 
-Scores Trainer::evaluate(data::Loader& loader) {
+void Trainer::tally(const data::Batch& given, Tally& into) const {
+  bool all_have_own = !into.has_metrics();  // outputs
+  for (std::size_t i = 0; i < players_.size(); ++i) all_have_own = all_have_own && players_[i].forward;
+  const data::Batch batch = data::moved(given, device());
+  const TensorList outputs = all_have_own ? TensorList() : options_.forward(model_, batch);
+  for (std::size_t i = 0; i < players_.turns(); ++i) {
+    const Player& player = players_[i];
+    const auto [loss, weight] = weighed_loss(player.loss ? player.loss : options_.loss,
+                                             player.forward ? player.forward(model_, batch) : outputs, batch);
+    into.add_loss(i, loss, weight);
+  }
+  into.add(outputs, batch);
+}
+
+Scores Trainer::evaluate(data::Loader& loader) { return evaluate(loader, nullptr); }
+
+// Of several ranks each takes its share of the batches.
+Scores Trainer::evaluate(data::Loader& loader, dist::Communicator* ranks) {
   const nn::Evaluating now(model_);
   const NoGrad off;
   std::optional<Averages::Swapped> averaged;
   if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
-  std::vector<std::unique_ptr<Metric>> metrics;
-  for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
-  bool all_have_own = metrics.empty();  // outputs
-  for (std::size_t i = 0; i < players_.size(); ++i) all_have_own = all_have_own && players_[i].forward;
-  std::vector<double> totals(players_.turns()), counts(players_.turns());
-  for (const data::Batch& given : loader.epoch(0)) {
-    const data::Batch batch = data::moved(given, device());
-    const TensorList outputs = all_have_own ? TensorList() : options_.forward(model_, batch);
-    for (std::size_t i = 0; i < totals.size(); ++i) {
-      const Player& player = players_[i];
-      const auto [loss, weight] =
-          weighed_loss(player.loss ? player.loss : options_.loss,
-                       player.forward ? player.forward(model_, batch) : outputs, batch);
-      if (weight > 0) totals[i] += loss * weight;
-      counts[i] += weight;
+  const auto nothing = [&] { return Tally(players_.turns(), options_.metrics); };
+  Tally all = nothing();
+  if (ranks != nullptr && all.state()) {
+    const dist::Leaves share = dist::share_of_leaves(loader.batches(), ranks->rank(), ranks->size());
+    std::vector<std::vector<double>> states;
+    for (const data::Batch& batch : loader.range(share.begin, share.end)) {
+      Tally one = nothing();
+      tally(batch, one);
+      states.push_back(*one.state());
     }
-    for (const auto& metric : metrics) metric->add_all(outputs, batch);
+    merge_of_all(*ranks, states, all);
+  } else {
+    for (const data::Batch& batch : loader.epoch(0)) tally(batch, all);
   }
   Scores scores;
-  for (std::size_t i = 0; i < totals.size(); ++i)
-    scores.push_back({players_.in_turn() ? "loss_" + players_[i].name : "loss", totals[i] / counts[i]});
-  for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
+  for (std::size_t i = 0; i < players_.turns(); ++i)
+    scores.push_back({players_.in_turn() ? "loss_" + players_[i].name : "loss", all.loss(i)});
+  all.append_metrics(scores);
   return scores;
 }
 

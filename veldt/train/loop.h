@@ -93,6 +93,9 @@ struct RunOptions {
   // Of several processes that take the same steps; null: there is one. Rank 0 alone saves and resumes
   // checkpoints, the others need no directory. All begin as it does, and stop and save at the same steps.
   dist::Communicator* ranks = nullptr;
+  // Whether steps have the same bits on any number of them, so that a run may go on with another one without
+  // a warning.
+  bool any_ranks = false;
   double look_every = 0.02;  // seconds that a GPU may run ahead: see Task::runs_ahead()
   // The configuration of the run, as a JSON object. A checkpoint is only resumed by a run with the same
   // configuration, but for the keys in `may_change`.

@@ -47,6 +47,8 @@ class MeanMetric : public Metric {
   bool larger_is_better() const override { return larger_is_better_; }
   void reset() override { sum_ = 0, count_ = 0; }
   double value() const override { return count_ > 0 ? sum_ / count_ : kNothing; }
+  std::optional<std::vector<double>> state() const override { return std::vector<double>{sum_, count_}; }
+  void merge(const std::vector<double>& state) override { count(state.at(0), state.at(1)); }
 
  protected:
   void count(double sum, double number) { sum_ += sum, count_ += number; }
@@ -188,6 +190,19 @@ class Auroc final : public Metric {
     }
     return positives > 0 && negatives > 0 ? won / (positives * negatives) : kNothing;
   }
+  // Outputs and labels in turn.
+  std::optional<std::vector<double>> state() const override {
+    std::vector<double> numbers;
+    for (const auto& [output, positive] : ranked_)
+      numbers.insert(numbers.end(), {output, positive ? 1.0 : 0.0});
+    return numbers;
+  }
+  void merge(const std::vector<double>& state) override {
+    for (std::size_t i = 0; i + 1 < state.size(); i += 2) {
+      has_nan_ = has_nan_ || std::isnan(state[i]);
+      ranked_.push_back({state[i], state[i + 1] != 0});
+    }
+  }
 
  private:
   std::vector<std::pair<double, bool>> ranked_;  // outputs, and whether their label is 1
@@ -272,6 +287,20 @@ void Confusion::add(const Tensor& output, const data::Batch& batch) {
   }
 }
 
+// Places and counts in turn, of those that are not 0.
+std::optional<std::vector<double>> Confusion::state() const {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    if (counts_[i] > 0)
+      numbers.insert(numbers.end(), {static_cast<double>(i), static_cast<double>(counts_[i])});
+  return numbers;
+}
+
+void Confusion::merge(const std::vector<double>& state) {
+  for (std::size_t i = 0; i + 1 < state.size(); i += 2)
+    counts_.at(static_cast<std::size_t>(state[i])) += static_cast<std::int64_t>(state[i + 1]);
+}
+
 std::int64_t Confusion::count(std::int64_t label, std::int64_t taken_for) const {
   return counts_.at(static_cast<std::size_t>(label * classes_ + taken_for));
 }
@@ -321,6 +350,8 @@ class OfOutput final : public Metric {
     inner_->add(outputs[output_], {batch[target_]});
   }
   double value() const override { return inner_->value(); }
+  std::optional<std::vector<double>> state() const override { return inner_->state(); }
+  void merge(const std::vector<double>& state) override { inner_->merge(state); }
 
  private:
   std::size_t output_, target_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ class Metric {
   virtual void add_all(const TensorList& outputs, const data::Batch& batch) { add(outputs.at(0), batch); }
   // The value over all since reset(); NaN if there were none.
   virtual double value() const = 0;
+  // What has been added since reset(), as numbers, and adding another's: so that several processes can share
+  // an evaluation, each state being of one batch. Nothing by default: then each evaluates all.
+  virtual std::optional<std::vector<double>> state() const { return std::nullopt; }
+  virtual void merge(const std::vector<double>& /*state*/) {}
 };
 // Makes a new one for each evaluation.
 using MetricMaker = std::function<std::unique_ptr<Metric>()>;
@@ -55,6 +60,8 @@ class Confusion final : public Metric {
   void add(const Tensor& output, const data::Batch& batch) override;
   // The mean of the classes' F1.
   double value() const override;
+  std::optional<std::vector<double>> state() const override;
+  void merge(const std::vector<double>& state) override;
 
   std::int64_t count(std::int64_t label, std::int64_t taken_for) const;
   // For one class: the share of right predictions among those of the class, among its labels, and their

@@ -45,9 +45,9 @@ class Run {
     if (!stop && at_.step > 0 && task_.was_reached()) stop = Stop::goal_met;
     if (!stop && pauses()) stop = Stop::asked;
     while (!stop) {
-      Decisions now{
-          .stop = stepper_.take() || pauses(), .time_over = is_time_over(), .save = is_time_to_save()};
-      if (options_.ranks != nullptr) now = agreed(*options_.ranks, now);
+      const bool asked = stepper_.take() || pauses();
+      const Decisions now = agreed_by_all(
+          {.stop = asked, .time_over = is_time_over(), .save = is_time_to_save(), .seconds = at_.seconds()});
       if (are_steps_done())
         stop = Stop::steps_done;
       else if (now.time_over)
@@ -61,9 +61,7 @@ class Run {
     }
     if (at_.step > first_step_ && task_.first_bad_parameter()) diverged();
     std::optional<IoError> lost;
-    Decisions last{.save = checkpoints_ && at_.step > checkpoints_->saved_step()};
-    if (options_.ranks != nullptr) last = agreed(*options_.ranks, last);
-    if (last.save) lost = save();
+    if (agreed_by_all({.save = checkpoints_ && at_.step > checkpoints_->saved_step()}).save) lost = save();
     return {*stop, at_.step, at_.seconds(), at_.loss, lost};
   }
 
@@ -75,9 +73,14 @@ class Run {
   bool are_steps_done() const { return !by_time() && at_.step >= options_.steps; }
   bool is_time_over() const { return options_.seconds > 0 && at_.seconds() >= options_.seconds; }
   // Before the first step.
-  bool agreed_time_over() const {
-    const Decisions now{.time_over = is_time_over()};
-    return options_.ranks != nullptr ? agreed(*options_.ranks, now).time_over : now.time_over;
+  bool agreed_time_over() {
+    return agreed_by_all({.time_over = is_time_over(), .seconds = at_.seconds()}).time_over;
+  }
+  Decisions agreed_by_all(const Decisions& own) {
+    if (options_.ranks == nullptr) return own;
+    const Decisions all = agreed(*options_.ranks, own);
+    at_.agreed_seconds = all.seconds;
+    return all;
   }
 
   void tell(bool last) {

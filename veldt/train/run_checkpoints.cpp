@@ -46,12 +46,15 @@ std::string differences(const json& before, const json& now) {
   return out;
 }
 
+int ranks_of(const RunOptions& options) { return options.ranks != nullptr ? options.ranks->size() : 1; }
+
 // state.json of a checkpoint.
 std::string state_of(const Task& task, const RunOptions& options, const RunState& at) {
   json state{{"step", at.step},
              {"seconds", at.seconds()},
              {"loss", at.loss},
              {"threads", num_threads()},
+             {"ranks", ranks_of(options)},
              {"config", io::parse_json<json>(options.config)}};
   if (const std::string own = task.own_json(); !own.empty()) state["task"] = io::parse_json<json>(own);
   return io::dump_json(state);
@@ -125,6 +128,9 @@ RunState RunCheckpoints::apply(const CheckpointData& found) {
     warn(events_,
          str("the run was started with ", io::dump_json(state.at("threads")), " threads and continues with ",
              num_threads(), ": the last bits may differ from an uninterrupted run"));
+  if (const json& ranks = state.value("ranks", json(1)); ranks != ranks_of(options_) && !options_.any_ranks)
+    warn(events_, str("the run was started on ", io::dump_json(ranks), " processes and continues on ",
+                      ranks_of(options_), ": the last bits may differ from an uninterrupted run"));
   task_.load_own_json(state.contains("task") ? io::dump_json(state.at("task")) : std::string());
   task_.model().load_state_dict(found.model);
   NamedTensors optim, own;

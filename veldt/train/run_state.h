@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace veldt::train {
 
@@ -14,6 +15,8 @@ struct RunState {
   double loss = 0, rate = 0;  // of the last
   double seconds_before = 0;  // of the runs that this one continues
   Clock::time_point start = Clock::now();
+  // Of several ranks: seconds() of rank 0 after the last step, by which all of them set the rate.
+  std::optional<double> agreed_seconds = {};
 
   double seconds_here() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
   double seconds() const { return seconds_before + seconds_here(); }

@@ -30,7 +30,8 @@ bool Stepper::take() {
 // Sets the rate of the next step; `later`: seconds from now.
 void Stepper::set_rate(std::int64_t step, double later) {
   if (by_time(options_)) {
-    const double share = std::min(1.0, (at_.seconds() + later) / options_.seconds);
+    const double now = at_.agreed_seconds ? *at_.agreed_seconds : at_.seconds();
+    const double share = std::min(1.0, (now + later) / options_.seconds);
     step = std::llround(share * static_cast<double>(kTimePositions));
   }
   at_.rate = options_.rate(step);

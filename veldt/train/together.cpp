@@ -52,13 +52,14 @@ data::Parts parts_of(const dist::Communicator& ranks, std::int64_t parts) {
 }  // namespace
 
 Together::Together(dist::Communicator* ranks, const nn::Module& model, const Players& players,
-                   std::int64_t batches, std::int64_t parts)
+                   std::int64_t batches, std::int64_t parts, bool halves)
     : ranks_(ranks != nullptr ? *ranks : alone_),
       players_(players),
       batches_(batches),
       parts_(parts_of(ranks_, parts)) {
   for (std::size_t i = 0; i < players.size(); ++i) {
-    sums_.emplace_back(ranks_, players[i].optimizer, dist::GradientSumOptions{.leaves = parts_.of});
+    sums_.emplace_back(ranks_, players[i].optimizer,
+                       dist::GradientSumOptions{.leaves = parts_.of, .halves = halves});
     on_host_ = on_host_ && players[i].optimizer.slab().values().device().kind == DeviceKind::cpu;
   }
   for (const auto& [name, tensor] : model.named_buffers()) {
@@ -70,6 +71,7 @@ Together::Together(dist::Communicator* ranks, const nn::Module& model, const Pla
 }
 
 void Together::begin(std::int64_t step, std::vector<double> shares) {
+  if (ranks_.timeline() != nullptr) ranks_.timeline()->begin_step();
   step_ = step;
   shares_ = std::move(shares);
 }
@@ -104,6 +106,7 @@ Tensor Together::gradients(std::size_t turn, const std::function<Tensor(std::siz
     const NoGrad off;
     if (!running_.empty()) changes.push((flat(running_) - flat(running)) * share);
   }
+  seek_streams(parts_.of * batches_);  // where the next step begins, on every rank
   for_each_sum(turn, [](dist::GradientSum& sum) { sum.finish(); });
   share_running(running, changes);
   return loss_of_all(turn, loss, losses);

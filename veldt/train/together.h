@@ -28,7 +28,7 @@ class Together {
   // Keeps references. `ranks`: null if there is one process. `batches`: of a step; `parts`: of a batch; 0:
   // one for each rank. Throws ConfigError for fewer parts than ranks.
   Together(dist::Communicator* ranks, const nn::Module& model, const Players& players, std::int64_t batches,
-           std::int64_t parts);
+           std::int64_t parts, bool halves = false);
 
   const data::Parts& parts() const { return parts_; }
   // Whether a step can be recorded in a Plan.

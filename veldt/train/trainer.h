@@ -33,6 +33,7 @@
 namespace veldt::train {
 
 class BatchSource;
+class Tally;
 class Together;
 
 struct TrainerOptions {
@@ -98,6 +99,9 @@ struct FitOptions {
   // Above 0: the number of parts of each batch, however many ranks there are, which are computed and added up
   // one by one: a step has the same bits on 1 to `parts` ranks. Without ranks too.
   std::int64_t parts = 0;
+  // Ranks send gradients of f32 as bf16, which halves the bytes and rounds each to eight bits: for slow
+  // networks.
+  bool half_gradients = false;
   // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
   std::map<std::string, std::string> metadata = {};
 };
@@ -194,6 +198,8 @@ class Trainer {
   Device device() const { return players_[0].optimizer.slab().values().device(); }
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
+  Scores evaluate(data::Loader& loader, dist::Communicator* ranks);
+  void tally(const data::Batch& batch, Tally& into) const;
   std::pair<double, double> weighed_loss(const Loss& loss, const TensorList& outputs,
                                          const data::Batch& batch) const;
 

@@ -53,7 +53,8 @@ void check_fit(const FitOptions& options, const BatchSource& source, const data:
 std::unique_ptr<Together> together_of(const FitOptions& options, BatchSource& source, const nn::Module& model,
                                       const Players& players, std::int64_t batches) {
   if (options.ranks == nullptr && options.parts == 0) return nullptr;
-  auto together = std::make_unique<Together>(options.ranks, model, players, batches, options.parts);
+  auto together = std::make_unique<Together>(options.ranks, model, players, batches, options.parts,
+                                             options.half_gradients);
   if (const std::int64_t parts = together->parts().of; parts > source.batch_size())
     throw ConfigError(str("a batch of ", source.batch_size(), " examples cannot have ", parts, " parts"),
                       "each rank, and each part, has an example at least",
@@ -88,6 +89,7 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"ema_decay", trainer.ema_decay},
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
+  if (options.half_gradients) config["trainer"]["half_gradients"] = true;
   if (options.parts > 0) config["trainer"]["parts"] = options.parts;
   if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have none of these
   if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
@@ -280,7 +282,7 @@ class Trainer::FitTask final : public Task {
     e.waiting = stretch_.share_waited();
     state_.waited += stretch_.waited();
     if (validation_ != nullptr) {
-      e.scores = trainer_.evaluate(*validation_);
+      e.scores = trainer_.evaluate(*validation_, options_.ranks);
       e.best = files_.judge(step_, score(e.scores, watched_), state_);
     }
     state_.seconds += stretch_.seconds();
@@ -390,6 +392,7 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
   run_options.resume = options.resume;
   run_options.config = config_of(options, options_, players_, source);
   run_options.ranks = options.ranks;
+  run_options.any_ranks = options.parts > 0;
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);
