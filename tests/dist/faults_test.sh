@@ -2,7 +2,8 @@
 # A rank of a training is killed (kill -9) or stopped (SIGSTOP) at a random moment: all processes end within ten
 # seconds, the rank is named, and so is what was saved; nothing half-written is left, and --resume gives the bits of
 # a run that was never disturbed.
-# Usage: faults_test.sh VELDT KIND [MOMENTS [SEED]]   KIND: openmpi or mpich; MOMENTS: of each fault, 3 unless given
+# Usage: faults_test.sh VELDT KIND [MOMENTS [SEED]]   KIND: openmpi or mpich; MOMENTS: of each fault, 3 unless given; from 20 on
+#   also one that hangs before MPI has begun, which takes a minute
 set -euo pipefail
 veldt=$(realpath "$1") kind=$2 moments=${3:-3}
 RANDOM=${4:-23}
@@ -100,3 +101,17 @@ for signal in KILL STOP; do
     if trial $signal $count $((RANDOM % count)) "$moment"; then done=$((done + 1)); fi
   done
 done
+
+# A process that hangs before MPI has begun, which waits for all without end.
+if ((moments >= 20)); then
+  rm -f rank.* log
+  launch 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; echo $$ >rank.$rank; [[ $rank != 1 ]] || kill -STOP $$; exec "$@"' \
+    - "$veldt" train xor.toml --data . --out early >log 2>&1 &
+  launcher=$!
+  timeout 80 tail -f --pid="$launcher" -s 0.05 /dev/null || { cat log >&2; fail 'MPI does not begin, and nobody ends'; }
+  wait "$launcher" && fail 'it begins without one of the processes'
+  launcher=
+  wait_until 5 ended || fail 'a process is left that hung at the start'
+  expect log 'the processes do not come together'
+  echo 'a process hung at the start: all ended'
+fi

@@ -17,7 +17,7 @@ skip() {
 command -v ip >/dev/null || skip 'there is no iproute2'
 [[ $EUID == 0 ]] || skip 'network namespaces need root'
 [[ -c /dev/net/tun ]] || skip 'there is no /dev/net/tun'
-unshare --net --uts ip link set lo up 2>/dev/null || skip 'network namespaces are not allowed here'
+unshare --net --uts sh -c 'ip link set lo up && ip tuntap add dev tun0 mode tun' 2>/dev/null || skip 'network namespaces are not allowed here'
 
 root=$(mktemp -d)
 cd "$root"

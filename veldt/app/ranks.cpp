@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,27 @@ std::optional<dist::Launch> launch_of_this() {
   return dist::find_launch([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
 }
 
+// Ends this process if the object is still there after so many seconds, which is how MPI's own begin and end
+// fail if a process hangs: they wait for all, without end. The launcher then ends the others.
+class Deadline {
+ public:
+  Deadline(int seconds, Failure failure)
+      : thread_([seconds, failure = std::move(failure)](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any over;
+          std::unique_lock lock(mutex);
+          over.wait_for(lock, stop, std::chrono::seconds(seconds), [] { return false; });
+          if (stop.stop_requested()) return;
+          write_stderr(in_three_lines(failure, stderr_terminal().color));
+          std::_Exit(failure.code);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+constexpr int kToBegin = 60, kToEnd = 8;  // seconds; hundreds of processes may begin slowly
+
 }  // namespace
 
 void check_launch(const std::string& verb) {
@@ -48,6 +70,11 @@ Ranks::Ranks(Context& context, bool profiled) : context_(context) {
   if (!launch || launch->size == 1) return;
   if (profiled) timeline_ = std::make_unique<dist::Timeline>();
   try {
+    const Deadline deadline(
+        kToBegin, {kLost, fmt::format("rank {}: the processes do not come together", launch->rank),
+                   fmt::format("one of the {} that the launcher has started has not answered for {} seconds",
+                               launch->size, kToBegin),
+                   "look for a machine that hangs, and launch again"});
     communicator_ = std::make_unique<dist::Communicator>(
         dist::mpi(launch->kind),
         dist::CommunicatorOptions{.on_failure = [this](const Error& error) { lost(error); },
@@ -189,6 +216,11 @@ int Ranks::run(const std::function<int()>& work) {
   } catch (...) {
     report_and_end();
   }
+  const Deadline deadline(
+      kToEnd,
+      {kLost, fmt::format("{}: another process does not end", communicator_->name_of(communicator_->rank())),
+       fmt::format("the work is done, but MPI waits for it since {} seconds", kToEnd),
+       "nothing is lost; look for a machine that hangs"});
   communicator_.reset();
   return status;
 }
