@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -193,7 +194,7 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
   if (profile) write_stderr(profile->table());
   if (signal.requested()) return signal.exit_code();
   if (!ranks.is_first()) return kOk;
-  if (!is_whole) return kInterrupted;  // another process was asked to stop
+  if (!is_whole) return kInterrupted + SIGINT;  // another process was asked to stop
   file->finish();
   nlohmann::ordered_json out = {{"output", flags.output}};
   drawing.describe_in(out);
