@@ -26,7 +26,7 @@ namespace veldt::dist {
 
 struct CommunicatorOptions {
   // Seconds without a sign of life after which a rank counts as lost; 0: never.
-  double silence = 6;
+  double silence = 5;
   // Called, on the communicator's thread, when it has failed while nobody waits for it: a rank is lost, say.
   // Without one, the next call throws what this is given.
   std::function<void(const Error&)> on_failure = {};
