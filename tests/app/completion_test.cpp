@@ -86,7 +86,7 @@ TEST_F(BashCompletion, OffersVerbs) {
 
 TEST_F(BashCompletion, OffersTheFlagsOfTheVerb) {
   EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--precision", "--preset", "--preview", "--preview-every"}));
-  EXPECT_EQ(offered("veldt fit --ex"), Offers{"--explain"});
+  EXPECT_EQ(offered("veldt fit --ex"), (Offers{"--exact", "--explain"}));
   EXPECT_EQ(offered("veldt csv encode --th"), Offers{"--threshold"});
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{""});
   EXPECT_EQ(offered("veldt fit cub.png -o m --ste"), Offers{"--steps"});

@@ -20,6 +20,7 @@ namespace veldt::dist {
 namespace {
 
 using test::run_ranks;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -165,18 +166,19 @@ TEST(Communicator, NamesARankThatIsSilent) {
                   ranks.barrier();
                   if (ranks.rank() == 2) {
                     hub.silence(2);
-                    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+                    std::this_thread::sleep_for(std::chrono::milliseconds(4000));
                   }
                   const Tensor x = full({5}, 1);
                   ranks.all_reduce(x);
                 },
-                {.silence = 1});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
-  for (const int r : {0, 1}) {
-    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("rank 2 on localhost (process "));
-    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr(") is lost"));
-    EXPECT_THAT(failures[static_cast<std::size_t>(r)], HasSubstr("for 1 seconds"));
-  }
+                {.silence = 3});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  const auto is_named =
+      AllOf(HasSubstr("rank 2 on localhost (process "), HasSubstr(") is lost"), HasSubstr("for 3 seconds"));
+  EXPECT_THAT(failures, ::testing::Contains(is_named));
+  // The first to notice tells the other, which may hear that before it notices itself.
+  for (const int r : {0, 1})
+    EXPECT_THAT(failures[static_cast<std::size_t>(r)], AnyOf(is_named, HasSubstr("has left")));
 }
 
 // Where nobody is heard, it is this rank's own network that is at fault.
@@ -225,10 +227,10 @@ TEST(Communicator, MovesWhatIsLong) {
 TEST(Communicator, WaitsForARankThatIsBusy) {
   EXPECT_THAT(run_ranks(InProcess(2), 2,
                         [](Communicator& ranks) {
-                          if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+                          if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4000));
                           ranks.barrier();
                         },
-                        {.silence = 1}),
+                        {.silence = 3}),
               Each(IsEmpty()));
 }
 
