@@ -142,17 +142,17 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
     message(STATUS "libcurl or libcrypto was not found: Veldt will not download data sets "
       "(apt-get install libcurl4-openssl-dev libssl-dev)")
   endif()
-  # MPI, for a library of its own: where Debian puts it, then Fedora, then a folder above that MPI_HOME names.
+  # MPI, for a library of its own: where Debian puts it, then Fedora. Elsewhere: -DVELDT_openmpi_INCLUDE and _LIBRARY.
   foreach(mpi openmpi mpich)
     set(veldt_mpi_name mpi)
     if(mpi STREQUAL "mpich")
       set(veldt_mpi_name mpich mpi)
     endif()
     find_path(VELDT_${mpi}_INCLUDE mpi.h NO_DEFAULT_PATH
-      PATHS $ENV{MPI_HOME}/include /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/include
+      PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/include
             /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi} /usr/include/${mpi}-${CMAKE_SYSTEM_PROCESSOR})
     find_library(VELDT_${mpi}_LIBRARY NAMES ${veldt_mpi_name} NO_DEFAULT_PATH
-      PATHS $ENV{MPI_HOME}/lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/lib /usr/lib64/${mpi}/lib
+      PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${mpi}/lib /usr/lib64/${mpi}/lib
             /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
     mark_as_advanced(VELDT_${mpi}_INCLUDE VELDT_${mpi}_LIBRARY)
   endforeach()

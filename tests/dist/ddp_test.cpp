@@ -1,6 +1,7 @@
 // Data parallel training against torch's DistributedDataParallel over gloo: the same losses and weights.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -78,12 +79,15 @@ TEST(SlowDataParallel, LearnsWhatTorchsDistributedDataParallelDoes) {
               0);
     const std::string bytes = test::bytes_of(dir / "end.f32");
     const auto* const torch = reinterpret_cast<const float*>(bytes.data());
+    std::atomic<int> compared = 0;
     test::run_ranks(size, [&](Communicator& ranks) {
       const std::vector<float> own = learned(ranks);
       ASSERT_EQ(own.size() * 4, bytes.size());
       for (std::size_t i = 0; i < own.size(); ++i)
         EXPECT_NEAR(own[i], torch[i], 1e-5 * std::max(1.F, std::abs(torch[i]))) << i;
+      ++compared;
     });
+    EXPECT_EQ(compared, size);
   }
 }
 

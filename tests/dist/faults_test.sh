@@ -95,7 +95,7 @@ expect_what_was_saved() {
 
 for signal in KILL STOP; do
   for ((done = 0, tries = 0; done < moments; ++tries)); do
-    ((tries < 3 * moments)) || fail 'the runs end before they are disturbed'
+    ((tries < 10 * moments)) || fail 'the runs end before they are disturbed'
     count=$((3 + RANDOM % 2))
     moment=$(awk -v t="$seconds" -v r=$RANDOM 'BEGIN { print (t < 4 ? t : 4) * 0.9 * r / 32768 }')
     if trial $signal $count $((RANDOM % count)) "$moment"; then done=$((done + 1)); fi

@@ -95,7 +95,7 @@ for ((i = 0; i < 3; ++i)); do
   printf '%s: the bits of one process, in %.1f s\n' "${names[i]}" "$(elapsed "$start")"
 done
 
-# Messages for which a slow link needs longer than the six seconds after which a rank counts as lost.
+# Messages for which a slow link needs longer than the five seconds after which a rank counts as lost.
 sed 's/^layers = .*/layers = ["Linear(1000)", "Tanh()", "Linear(1000)", "Tanh()", "Linear(2)"]/' xor.toml >wide.toml
 tell shape "${links[1]}"
 "$veldt" train wide.toml --data . --set train.steps=1 --exact 4 --threads 1 --quiet --out wide >/dev/null

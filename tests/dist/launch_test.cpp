@@ -29,6 +29,10 @@ TEST(Launch, IsKnownByItsVariables) {
   EXPECT_EQ(open->kind, Mpi::openmpi);
   EXPECT_EQ(open->rank, 2);
   EXPECT_EQ(open->size, 4);
+  const auto slurm = launch_of({{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_NTASKS", "9"}});
+  ASSERT_TRUE(slurm);
+  EXPECT_EQ(slurm->kind, Mpi::openmpi);
+  EXPECT_EQ(slurm->size, 3);
   const auto mpich = launch_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}});
   ASSERT_TRUE(mpich);
   EXPECT_EQ(mpich->kind, Mpi::mpich);

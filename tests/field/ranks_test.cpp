@@ -170,7 +170,7 @@ TEST_F(FitOnRanks, FollowsTheClockOfTheFirst) {
   wishes.steps = {};
   wishes.seconds = 0.2;
   const std::vector<Fitted> all = fitted_by(3, test::disc(3), wishes);
-  EXPECT_GT(all[0].run.steps, 1);
+  EXPECT_GE(all[0].run.steps, 1);
   for (const Fitted& rank : all) {
     EXPECT_EQ(rank.run.steps, all[0].run.steps);
     EXPECT_EQ(rank.numbers, all[0].numbers);

@@ -317,7 +317,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
   if (run.stop == train::Stop::asked && run.steps == 0) {
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
-    return signal.exit_code();
+    return signal.requested() ? signal.exit_code() : kInterrupted + SIGINT;  // another process had it
   }
   if (fitter.choices().seconds > 0 && run.steps == 1 && fitter.choices().has_teacher() && !context.quiet)
     print_note(

@@ -50,7 +50,7 @@ class Deadline {
   std::jthread thread_;
 };
 
-constexpr int kToBegin = 60, kToEnd = 8;  // seconds; hundreds of processes may begin slowly
+constexpr int kToBegin = 60, kToEnd = 30;  // seconds; hundreds of processes may begin slowly
 
 }  // namespace
 
@@ -83,6 +83,12 @@ Ranks::Ranks(Context& context, bool profiled) : context_(context) {
     if (launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 says it
     throw;
   }
+  if (communicator_->size() != launch->size)
+    throw DeviceError(fmt::format("the launcher has started {} processes, and this MPI sees {}", launch->size,
+                                  communicator_->size()),
+                      fmt::format("Veldt was built for {}, but the launcher belongs to another one",
+                                  dist::name_of(launch->kind)),
+                      "start Veldt by the launcher of the MPI that it was built with (veldt doctor)");
   if (communicator_->rank() > 0) context.quiet = true;
   communicator_->barrier();
   if (timeline_) timeline_->restart();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <csignal>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -330,6 +331,7 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"recipe", recipe::in_json(recipe, kMayChange)},
           {"data", {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}}},
           {"threads", num_threads()},
+          {"device", flags.device},
           {"resume", flags.resume},
           {"exact", flags.exact},
           {"half_gradients", flags.half_gradients},
@@ -342,6 +344,10 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   recipe::check_model(recipe);
   recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
+  if (flags.exact > 0 && flags.half_gradients)
+    throw UsageError("--exact and --half-gradients contradict each other",
+                     "what is rounded when it is sent depends on how many processes there are",
+                     "leave one out");
   if (flags.find_rate || flags.overfit) ranks.must_be_alone(flags.find_rate ? "--find-rate" : "--overfit");
   if (recipe.acts()) {
     ranks.must_be_alone("training an agent");
@@ -385,7 +391,9 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
   train::Events events;
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
-  events.on_warning = [&view](const std::string& text) { view.warn(text); };
+  events.on_warning = [&](const std::string& text) {
+    if (ranks.is_first()) view.warn(text);
+  };
   events.should_stop = [&signal] { return signal.requested(); };
   events.on_checkpoint = [&ranks](std::int64_t, const std::string& path) { ranks.saved(path); };
   events.on_start = [&](std::int64_t step) {
@@ -407,14 +415,15 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
       recipe::save(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
-    if (!signal.requested()) {
+    if (!signal.requested() && flags.until < 1) {
       report_part(flags, context, training, result);
       return kOk;
     }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
                              command_to_resume(context, "train", "--out", flags.out)));
-    return signal.exit_code();
+    // Another process may have had the signal.
+    return signal.requested() ? signal.exit_code() : kInterrupted + SIGINT;
   }
   if (!context.quiet && result.run.stop == train::Stop::goal_met && result.best)
     print_note(fmt::format("stopped after {} evaluations without a better one; the best was at step {}",

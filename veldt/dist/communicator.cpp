@@ -232,7 +232,9 @@ Communicator::~Communicator() {
   if (!worker_ || !worker_->wire) return;
   try {
     if (std::uncaught_exceptions() > exceptions_) {
-      submit("leaving", 0, [this] { worker_->wire->leave(); }).wait();
+      submit(
+          "leaving", 0, [this] { worker_->wire->leave(); }, true)
+          .wait();
       return;
     }
     barrier();

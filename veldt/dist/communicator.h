@@ -3,7 +3,7 @@
 // done with it. A sum is added in an order that depends on the number of ranks alone, so the same number of
 // ranks gives the same bits each time, and all ranks get the same.
 //
-//   dist::Communicator ranks(dist::mpi());
+//   dist::Communicator ranks(dist::mpi(launch.kind));  // see find_launch()
 //   Tensor x = full({3}, ranks.rank());
 //   ranks.all_reduce(x);                      // 0 + 1 + .. on every rank
 //

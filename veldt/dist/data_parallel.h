@@ -1,7 +1,7 @@
 // Data parallel training: every rank has the whole network and learns from its own share of the data. One
 // line beside the optimizer:
 //
-//   dist::Communicator ranks(dist::mpi());
+//   dist::Communicator ranks(dist::mpi(launch.kind));  // see find_launch()
 //   optim::Adam adam(model.named_parameters(), {.lr = 1e-3});
 //   dist::DataParallel parallel(ranks, adam);
 //   for (..) { adam.zero_grad(); loss_of(my_share).backward(); adam.step(); }

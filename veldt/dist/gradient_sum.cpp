@@ -52,6 +52,13 @@ GradientSum::GradientSum(Communicator& ranks, optim::Optimizer& optimizer, Gradi
   present_.assign(slab.parameters().size(), 0);
 }
 
+GradientSum::~GradientSum() {
+  for (Bucket& bucket : buckets_) try {
+      bucket.pending.wait();
+    } catch (const std::exception&) {  // whoever asks the communicator next is told
+    }
+}
+
 GradientSum::Sending::Sending(GradientSum& sum) {
   sum.begin_sending();
   if (sum.options_.leaves == sum.ranks_.size())
@@ -117,11 +124,8 @@ void GradientSum::agree_on_present() {
 }
 
 void GradientSum::wait_for_buckets() {
-  Timeline* const timeline = ranks_.timeline();
-  const double begin = timeline != nullptr ? timeline->now() : 0;
+  const Timeline::Waiting now(ranks_.timeline(), "sums of gradients");
   for (Bucket& bucket : buckets_) bucket.pending.wait();
-  if (timeline != nullptr)
-    timeline->add(Timeline::Lane::waiting, "sums of gradients", begin, timeline->now());
 }
 
 void GradientSum::finish() {
@@ -129,6 +133,7 @@ void GradientSum::finish() {
   const Tensor& gradients = optimizer_.slab().gradients();
   if (sums_ || options_.leaves != ranks_.size()) {
     const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
+    const Timeline::Waiting now(ranks_.timeline(), "sums of gradients");
     ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves).wait();
     sums_.reset();
   } else {

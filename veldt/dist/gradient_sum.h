@@ -46,6 +46,11 @@ class GradientSum {
   // Keeps references. Throws ConfigError for less leaves than ranks.
   GradientSum(Communicator& ranks, optim::Optimizer& optimizer, GradientSumOptions options = {});
 
+  // Waits for what is on its way: it is in the optimizer's memory.
+  ~GradientSum();
+  GradientSum(const GradientSum&) = delete;
+  GradientSum& operator=(const GradientSum&) = delete;
+
   // While it exists, gradients are sent as soon as backward() has completed them on this thread: for the last
   // backward() before finish(), where the leaves are the ranks.
   class Sending {

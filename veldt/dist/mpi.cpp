@@ -26,6 +26,8 @@ constexpr Kind kKinds[] = {
     {"Open MPI", "libveldt_openmpi.so", "libopenmpi-dev", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     // The launcher of MPICH, and those that talk to it, Slurm's among them.
     {"MPICH", "libveldt_mpich.so", "libmpich-dev", "PMI_RANK", "PMI_SIZE"},
+    // Slurm's, where it speaks PMIx (srun --mpi=pmix), which Open MPI understands.
+    {"Open MPI", "libveldt_openmpi.so", "libopenmpi-dev", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
 };
 const Kind& kind_of(Mpi kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
@@ -70,12 +72,12 @@ const MpiPlugin& plugin_of(Mpi kind, std::string& path) {
 const char* name_of(Mpi kind) { return kind_of(kind).name; }
 
 std::optional<Launch> find_launch(const std::function<const char*(const char*)>& variable) {
-  for (const Mpi kind : {Mpi::openmpi, Mpi::mpich}) {
-    const Kind& k = kind_of(kind);
+  for (const Kind& k : kKinds) {
     const char* const rank = variable(k.rank);
     const char* const size = variable(k.size);
     if (rank == nullptr || size == nullptr) continue;
-    const Launch launch{kind, number_from(k.rank, rank), number_from(k.size, size)};
+    const Launch launch{&k == &kKinds[1] ? Mpi::mpich : Mpi::openmpi, number_from(k.rank, rank),
+                        number_from(k.size, size)};
     if (launch.size < 1 || launch.rank >= launch.size)
       throw ConfigError(str("the variables ", k.rank, " and ", k.size, " contradict each other"),
                         str("there is no rank ", launch.rank, " of ", launch.size), "start veldt by mpirun");

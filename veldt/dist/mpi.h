@@ -26,7 +26,7 @@ std::optional<Launch> find_launch(const std::function<const char*(const char*)>&
 
 // Throws DeviceError when it is called if the library is missing, does not fit this build, or MPI does not
 // begin.
-TransportFactory mpi(Mpi kind = Mpi::openmpi);
+TransportFactory mpi(Mpi kind);
 
 // For `veldt doctor`: the library's path, and what MPI says of itself; or why it cannot be used.
 struct MpiReport {

@@ -2,6 +2,7 @@
 #include "veldt/dist/sums.h"
 
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "veldt/dist/sum_tree.h"
@@ -151,7 +152,13 @@ class RankSum {
 
 void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
                     bool halves) {
-  RankSum(wire, out, leaves, halves).go(mine);
+  auto sum = std::make_unique<RankSum>(wire, out, leaves, halves);
+  try {
+    sum->go(mine);
+  } catch (...) {
+    static_cast<void>(sum.release());  // what is on its way may still arrive in its memory
+    throw;
+  }
 }
 
 }  // namespace veldt::dist

@@ -31,10 +31,27 @@ class Timeline {
   // A step begins here, and the one before ends.
   void begin_step();
 
+  // The time from here to its end is spent waiting; does nothing without a timeline.
+  class Waiting {
+   public:
+    Waiting(Timeline* timeline, const char* name)
+        : timeline_(timeline), name_(name), begin_(timeline != nullptr ? timeline->now() : 0) {}
+    ~Waiting() {
+      if (timeline_ != nullptr) timeline_->add(Lane::waiting, name_, begin_, timeline_->now());
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Timeline* timeline_;
+    const char* name_;
+    double begin_;
+  };
+
   struct Summary {
     std::int64_t steps = 0;
     double seconds = 0;   // of all steps
-    double messages = 0;  // seconds of sums of gradients
+    double messages = 0;  // seconds of sums
     double waiting = 0;   // seconds of waiting for them
     std::uint64_t bytes = 0;
     // The share of the sums' time in which the rank computed.

@@ -15,7 +15,7 @@ namespace {
 constexpr int kHeart = 0, kOperation = 1, kLetter = 2;  // tags
 // Of a message; with so many on their way, a sign of life to each of three ranks waits for 2.5 seconds at
 // most where 10 Mbit/s leave a machine.
-constexpr std::size_t kPiece = std::size_t{1} << 18, kMoving = 4;
+constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr double kBeat = 0.5;  // seconds
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -102,6 +102,10 @@ template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
   for (Patience patience; !are_done(); patience.pause()) {
     move_letters();
     if (seconds_since(lived_) > 0.05) live();
+    // What it had sent before comes first.
+    if (left_ >= 0 && seconds_since(left_at_) > 0.3)
+      throw LostRank(left_, str(name_of(left_), " has left"), "it has met an error of its own",
+                     "see its message; then resume");
   }
 }
 
@@ -149,16 +153,17 @@ void Wire::hear(int rank, Peer& peer) {
     peer.heard_at = Clock::now();
     const Heart heard = peer.heard;
     peer.hearing = transport_->receive(rank, kHeart, &peer.heard, sizeof(Heart));
-    if (heard.left != 0)
-      throw LostRank(rank, str(name_of(rank), " has left"), "it has met an error of its own",
-                     "see its message; then resume");
+    if (heard.left != 0) {
+      if (left_ < 0) left_ = rank, left_at_ = Clock::now();
+      return;
+    }
     if (heard.operation == now_.operation && (heard.bytes != now_.bytes || heard.name != now_.name))
       throw Error(str(name_of(rank), " does something else than rank ", this->rank()),
                   str("its operation ", now_.operation, " is ", heard.name.data(), " of ", heard.bytes,
                       " bytes, here it is ", now_.name.data(), " of ", now_.bytes),
                   "call the same functions, in the same order, with tensors of the same shapes on all ranks");
   }
-  if (silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
+  if (rank != left_ && silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
 }
 
 LostRank Wire::lost(int rank) const {

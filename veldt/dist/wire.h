@@ -98,7 +98,8 @@ class Wire {
   std::vector<Peer> peers_;
   std::vector<std::string> places_;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
-  Clock::time_point lived_;
+  Clock::time_point lived_, left_at_;
+  int left_ = -1;  // the first that has said so
 };
 
 }  // namespace veldt::dist

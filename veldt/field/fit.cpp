@@ -405,6 +405,7 @@ double Fitter::measure_step(double seconds) {
   options.seconds = seconds;
   options.rate = make_schedule(choices());
   options.ranks = choices().ranks;
+  options.any_ranks = choices().parts > 0;
   const Stopwatch watch;
   double first = 0, last = 0;
   train::Events events;

@@ -56,7 +56,7 @@ class MpiTransport final : public Transport {
     const Ticket ticket = free_place();
     check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD, &open_[ticket].request),
           "send");
-    open_[ticket].expected = -1;
+    open_[ticket].expected = -1, open_[ticket].peer = to;
     return ticket;
   }
 
@@ -65,7 +65,7 @@ class MpiTransport final : public Transport {
     check(
         MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag, MPI_COMM_WORLD, &open_[ticket].request),
         "receive");
-    open_[ticket].expected = static_cast<int>(bytes);
+    open_[ticket].expected = static_cast<int>(bytes), open_[ticket].peer = from;
     return ticket;
   }
 
@@ -74,8 +74,13 @@ class MpiTransport final : public Transport {
     int is_done = 0, count = 0;
     MPI_Status status;
     const int result = MPI_Test(&open.request, &is_done, &status);
-    if (result != MPI_SUCCESS && open.expected >= 0) throw of_another_length(open.expected, text_of(result));
-    check(result, "send");
+    if (result != MPI_SUCCESS) {
+      int kind = MPI_SUCCESS;
+      MPI_Error_class(result, &kind);
+      if (kind == MPI_ERR_TRUNCATE) throw of_another_length(open.expected, text_of(result));
+      throw LostError(str("the connection to rank ", open.peer, " has failed"), text_of(result),
+                      "look at that machine, and at the network between; then resume");
+    }
     if (is_done == 0) return false;
     if (open.expected >= 0) {
       MPI_Get_count(&status, MPI_BYTE, &count);
@@ -100,6 +105,7 @@ class MpiTransport final : public Transport {
   struct Open {
     MPI_Request request = MPI_REQUEST_NULL;
     int expected = -1;  // bytes; -1: of a message that is sent
+    int peer = 0;
   };
 
   static Error of_another_length(int expected, const std::string& why) {

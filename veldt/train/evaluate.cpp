@@ -27,6 +27,25 @@ std::pair<double, double> Trainer::weighed_loss(const Loss& loss, const TensorLi
   return {loss(outputs, batch).item(), weight};
 }
 
+namespace {
+
+// A loader that a fit takes parts of may be the one to be measured on.
+class WholeBatches {
+ public:
+  explicit WholeBatches(data::Loader& loader) : loader_(loader), before_(loader.parts()) {
+    loader.take_parts({});
+  }
+  ~WholeBatches() { loader_.take_parts(before_); }
+  WholeBatches(const WholeBatches&) = delete;
+  WholeBatches& operator=(const WholeBatches&) = delete;
+
+ private:
+  data::Loader& loader_;
+  data::Parts before_;
+};
+
+}  // namespace
+
 void Trainer::tally(const data::Batch& given, Tally& into) const {
   bool all_have_own = !into.has_metrics();  // outputs
   for (std::size_t i = 0; i < players_.size(); ++i) all_have_own = all_have_own && players_[i].forward;
@@ -47,6 +66,7 @@ Scores Trainer::evaluate(data::Loader& loader) { return evaluate(loader, nullptr
 Scores Trainer::evaluate(data::Loader& loader, dist::Communicator* ranks) {
   const nn::Evaluating now(model_);
   const NoGrad off;
+  const WholeBatches whole(loader);
   std::optional<Averages::Swapped> averaged;
   if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
   const auto nothing = [&] { return Tally(players_.turns(), options_.metrics); };

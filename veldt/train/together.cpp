@@ -122,7 +122,8 @@ Tensor Together::loss_of_part(std::size_t turn, std::int64_t part,
     share += its;
     seek_streams(part * batches_ + batch);
     std::deque<dist::GradientSum::Sending> sending;
-    if (!computes_leaves() && batch + 1 == batches_)
+    // Of several that share a loss the order would be another one on a rank without examples.
+    if (!computes_leaves() && batch + 1 == batches_ && (players_.in_turn() || sums_.size() == 1))
       for_each_sum(turn, [&](dist::GradientSum& one) { sending.emplace_back(one); });
     const Tensor loss = backward(number, its);
     if (loss.defined()) sum = sum.defined() ? sum + loss : loss;
@@ -137,6 +138,7 @@ Tensor Together::loss_of_all(std::size_t turn, const Tensor& own, const dist::No
   const std::vector<View> nodes = computes_leaves() ? sums.views() : std::vector<View>();
   host_work("loss of all ranks", {here.view(), total.view()}, [this, nodes](std::span<const View> views) {
     own_loss_ = views[0].dtype == DType::f64 ? *views[0].as<double>() : *views[0].as<float>();
+    const dist::Timeline::Waiting now(ranks_.timeline(), "the loss");
     ranks_.begin_sum(nodes.empty() ? std::vector<View>{views[0]} : nodes, views[1], parts_.of).wait();
   });
   mark_changed(total);
@@ -148,7 +150,10 @@ void Together::share_running(const std::vector<Tensor>& before, const dist::Node
   if (running_.empty()) return;
   const NoGrad off;
   const Tensor change = zeros({flat(before).numel()}, DType::f64);
-  ranks_.begin_sum(changes.views(), change.view(), parts_.of).wait();
+  {
+    const dist::Timeline::Waiting now(ranks_.timeline(), "statistics of batch norms");
+    ranks_.begin_sum(changes.views(), change.view(), parts_.of).wait();
+  }
   std::int64_t at = 0;
   for (std::size_t k = 0; k < running_.size(); ++k) {
     Tensor place = running_[k].detach();

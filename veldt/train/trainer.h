@@ -95,6 +95,7 @@ struct FitOptions {
   // options: it computes its part of each batch, so that a step is that of one process with the whole batch,
   // but for rounding and what chance does. Rank 0 alone writes and reads files. A batch norm's mean and
   // variance are those of a part, its running ones of all.
+  // With `record`, a rank's batches may not change their shapes by themselves.
   dist::Communicator* ranks = nullptr;
   // Above 0: the number of parts of each batch, however many ranks there are, which are computed and added up
   // one by one: a step has the same bits on 1 to `parts` ranks. Without ranks too.

@@ -53,6 +53,9 @@ void check_fit(const FitOptions& options, const BatchSource& source, const data:
 std::unique_ptr<Together> together_of(const FitOptions& options, BatchSource& source, const nn::Module& model,
                                       const Players& players, std::int64_t batches) {
   if (options.ranks == nullptr && options.parts == 0) return nullptr;
+  if (options.parts > 0 && options.half_gradients)
+    throw ConfigError("FitOptions::parts and half_gradients contradict each other",
+                      "what is rounded when it is sent depends on the number of ranks", "leave one out");
   auto together = std::make_unique<Together>(options.ranks, model, players, batches, options.parts,
                                              options.half_gradients);
   if (const std::int64_t parts = together->parts().of; parts > source.batch_size())
@@ -407,6 +410,8 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
     throw;
   }
   task.finish(result);
+  // Rank 0's begin again with what it has restored.
+  if (!has_files && given.restore_best && result.run.stop != Stop::asked) players_.averages().restart();
   return result;
 }
 
