@@ -405,7 +405,6 @@ double Fitter::measure_step(double seconds) {
   options.seconds = seconds;
   options.rate = make_schedule(choices());
   options.ranks = choices().ranks;
-  options.any_ranks = choices().parts > 0;
   const Stopwatch watch;
   double first = 0, last = 0;
   train::Events events;
@@ -423,6 +422,7 @@ train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, doub
   options.seconds = choices().seconds > 0 ? std::max(choices().seconds - spent, 1e-3) : 0;
   options.rate = make_schedule(choices());
   options.ranks = choices().ranks;
+  options.any_ranks = choices().parts > 0;
   if (is_first(options.ranks)) options.checkpoint_dir = checkpoints.directory;
   options.checkpoint_every = checkpoints.every;
   options.keep = checkpoints.keep;
