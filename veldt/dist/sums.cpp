@@ -152,11 +152,11 @@ class RankSum {
 
 void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
                     bool halves) {
-  auto sum = std::make_unique<RankSum>(wire, out, leaves, halves);
+  const auto sum = std::make_shared<RankSum>(wire, out, leaves, halves);
   try {
     sum->go(mine);
   } catch (...) {
-    static_cast<void>(sum.release());  // what is on its way may still arrive in its memory
+    wire.keep(sum);  // what is on its way may still arrive in its memory
     throw;
   }
 }

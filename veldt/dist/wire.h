@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veldt/dist/lost_rank.h"
@@ -42,6 +43,9 @@ class Wire {
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   // Whether some of those have not left yet: live() goes on with them.
   bool has_letters() const;
+
+  // Memory of messages that were begun and may not end: kept as long as the transport.
+  void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
   // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
   void live();
@@ -92,6 +96,7 @@ class Wire {
   void move_letters();
   template <class AreDone> void wait_until(const AreDone& are_done);
 
+  std::vector<std::shared_ptr<void>> kept_;  // first, so that it goes last
   std::unique_ptr<Transport> transport_;
   double silence_;
   Heart now_;
