@@ -37,4 +37,4 @@ compare() {  # RECIPE SETTINGS..
 
 compare mnist data.batch=48
 compare char_lstm data.batch=12
-compare gpt data.batch=12
+compare gpt data.batch=12 optimizer.warmup=10
