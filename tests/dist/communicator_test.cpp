@@ -275,6 +275,8 @@ TEST(Communicator, RefusesWhatMakesNoSense) {
               HasSubstr("[3]"));
   EXPECT_THAT(test::error_of<ShapeError>([&] { alone.reduce_scatter(zeros({})); }), HasSubstr("share out"));
   EXPECT_THAT(test::error_of<ConfigError>([&] { alone.send(x, 0); }), HasSubstr("to itself"));
+  EXPECT_THAT(test::error_of<ConfigError>([&] { alone.all_reduce(zeros({2}, DType::boolean)); }),
+              HasSubstr("truth values"));
 }
 
 }  // namespace

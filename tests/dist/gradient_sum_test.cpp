@@ -20,6 +20,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/shape.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/lbfgs.h"
 #include "veldt/optim/sgd.h"
 #include "veldt/tensor/plan.h"
 
@@ -157,6 +158,13 @@ TEST(GradientSum, WantsAPartForEachRank) {
     EXPECT_THAT(test::error_of<ConfigError>([&] { GradientSum(ranks, sgd, {.leaves = 1}); }),
                 HasSubstr("1 parts is too small for 2 ranks"));
   });
+}
+
+TEST(DataParallel, RefusesASearchByOneRanksLosses) {
+  const Lesson lesson;
+  Communicator alone;
+  optim::LBFGS lbfgs(lesson.net.named_parameters(), {});
+  EXPECT_THAT(test::error_of<ConfigError>([&] { DataParallel(alone, lbfgs); }), HasSubstr("LBFGS"));
 }
 
 TEST(DataParallel, IsOneLineBesideTheOptimizer) {

@@ -286,6 +286,9 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
         str("cannot sum over ", leaves, " leaves"),
         str("rank ", rank_, " of ", size_, " has ", own, " nodes, and ", nodes.size(), " were given"),
         "give a list for each of nodes_within() its share, and every rank a leaf");
+  if (out.dtype == DType::boolean)
+    throw ConfigError("cannot sum truth values", "a sum of them is none",
+                      "convert them with to(x, DType::i32)");
   for (const View& node : nodes)
     if (node.shape != out.shape || node.dtype != out.dtype)
       throw ShapeError(str("cannot sum ", node.dtype, ' ', node.shape, " into ", out.dtype, ' ', out.shape),

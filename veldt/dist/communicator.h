@@ -54,7 +54,7 @@ class Communicator {
   // All functions below throw LostRank for a rank that is silent, and Error if ranks call different
   // functions; afterwards the communicator is of no more use.
 
-  // t becomes the sum over all ranks: floats, i32 and i64, contiguous.
+  // t becomes the sum over all ranks. Throws ConfigError for truth values.
   void all_reduce(const Tensor& t);
   // t becomes that of `root`. Throws ConfigError for a rank that does not exist.
   void broadcast(const Tensor& t, int root = 0);

@@ -21,6 +21,7 @@ class DataParallel {
  public:
   // Keeps references. Every rank gets the parameters of rank 0. From then on gradients are averaged once a
   // step, before step(), clipping or gradient_norm() look at them: several backward() calls add up first.
+  // Throws ConfigError for LBFGS.
   DataParallel(Communicator& ranks, optim::Optimizer& optimizer, GradientSumOptions options = {});
   ~DataParallel();
   DataParallel(const DataParallel&) = delete;

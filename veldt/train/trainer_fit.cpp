@@ -61,7 +61,7 @@ std::unique_ptr<Together> together_of(const FitOptions& options, BatchSource& so
   if (const std::int64_t parts = together->parts().of; parts > source.batch_size())
     throw ConfigError(str("a batch of ", source.batch_size(), " examples cannot have ", parts, " parts"),
                       "each rank, and each part, has an example at least",
-                      "use a larger batch, or fewer ranks");
+                      "use a larger batch, or fewer ranks or parts");
   source.take_parts(together->parts());
   return together;
 }
