@@ -67,7 +67,7 @@ GradientSum::Sending::Sending(GradientSum& sum) {
 
 void GradientSum::begin_sending() {
   next_ = 0;
-  for (Bucket& bucket : buckets_) bucket.ready = 0, bucket.sent = false;
+  for (Bucket& bucket : buckets_) bucket.ready = 0;
 }
 
 // A bucket whose gradients are not where they are to be waits for finish().
@@ -86,7 +86,6 @@ void GradientSum::on_ready(const Tensor& leaf) {
 }
 
 void GradientSum::send(Bucket& bucket) {
-  bucket.sent = true;
   const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
   host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
     bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves);

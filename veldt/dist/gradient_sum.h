@@ -72,7 +72,6 @@ class GradientSum {
     optim::Slab::Range range;
     std::vector<std::size_t> parameters;
     std::size_t ready = 0;
-    bool sent = false;
     Communicator::Pending pending;
   };
 

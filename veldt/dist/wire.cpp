@@ -99,11 +99,12 @@ void Wire::finish() {
 }
 
 template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
+  const auto start = Clock::now();
   for (Patience patience; !are_done(); patience.pause()) {
     move_letters();
     if (seconds_since(lived_) > 0.05) live();
     // What it had sent before comes first.
-    if (left_ >= 0 && seconds_since(left_at_) > 0.3)
+    if (left_ >= 0 && seconds_since(std::max(left_at_, start)) > 0.3)
       throw LostRank(left_, str(name_of(left_), " has left"), "it has met an error of its own",
                      "see its message; then resume");
   }
@@ -163,7 +164,7 @@ void Wire::hear(int rank, Peer& peer) {
                       " bytes, here it is ", now_.name.data(), " of ", now_.bytes),
                   "call the same functions, in the same order, with tensors of the same shapes on all ranks");
   }
-  if (rank != left_ && silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
+  if (peer.heard.left == 0 && silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
 }
 
 LostRank Wire::lost(int rank) const {
