@@ -60,6 +60,7 @@ trial() {  # SIGNAL COUNT RANK MOMENT: 1 if the run ended before the moment
   if [[ $signal == STOP ]]; then
     expect log "rank $rank on $(hostname) (process $pid) is lost"
     expect log 'nothing has been heard of it'
+    [[ $status == 10 ]] || failed "the exit status is $status"
     expect_what_was_saved
   elif [[ $kind == openmpi ]]; then
     expect log "process rank $rank with PID"  # what Open MPI says

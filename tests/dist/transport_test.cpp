@@ -28,6 +28,17 @@ TEST(InProcess, MessagesOfATagArriveInTheirOrder) {
   EXPECT_EQ(first + second + other, "abcdefxy");
 }
 
+TEST(InProcess, WhatIsGivenUpDoesNotArrive) {
+  const InProcess hub(2);
+  const auto a = hub.transport(0)(), b = hub.transport(1)();
+  std::string first(3, ' '), second(3, ' ');
+  const auto one = b->receive(0, 1, first.data(), 3), two = b->receive(0, 1, second.data(), 3);
+  EXPECT_TRUE(b->cancel(one));
+  a->send(1, 1, "abc", 3);
+  EXPECT_TRUE(b->done(two));  // as if the first had never been
+  EXPECT_EQ(first + second, "   abc");
+}
+
 TEST(InProcess, RefusesWhatDoesNotFit) {
   EXPECT_THAT(test::error_of<ConfigError>([] { InProcess none(0); }), HasSubstr("0 ranks"));
   const InProcess hub(2);

@@ -211,7 +211,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   // Closing after the last step changes the field, so the preview is drawn once more.
   const bool wants_preview =
       !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.choices().closes > 0);
-  if (was_asked && !wants_preview && !context.json) return signal.exit_code();
+  if (was_asked && !wants_preview && !context.json) return signal.exit_code(was_asked);
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
   std::optional<FitScore> score = score_of(
@@ -223,7 +223,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
     if (!context.quiet)
       print_note(fmt::format("stopped before {} was compared with the {}", flags.output,
                              truth.is_sound() ? "sound" : "picture"));
-    return signal.exit_code();
+    return signal.exit_code(was_asked);
   }
   if (preview) preview->finish();
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
@@ -235,7 +235,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   if (const std::string doubt = score->doubt(chooses_how(flags)); !doubt.empty() && !context.quiet)
     print_warning(flags.input + " " + doubt);
   if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
-  return signal.exit_code();
+  return signal.exit_code(was_asked);
 }
 
 // "48x48 as pixel art (24 colours, and no soft step)"
@@ -314,10 +314,10 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   const train::RunResult run = fitter.run(
       flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
   line.finish();
-  if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
+  if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
   if (run.stop == train::Stop::asked && run.steps == 0) {
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
-    return signal.requested() ? signal.exit_code() : kInterrupted + SIGINT;  // another process had it
+    return signal.exit_code(true);
   }
   if (fitter.choices().seconds > 0 && run.steps == 1 && fitter.choices().has_teacher() && !context.quiet)
     print_note(

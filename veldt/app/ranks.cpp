@@ -77,7 +77,7 @@ Ranks::Ranks(Context& context, bool profiled) : context_(context) {
                    "look for a machine that hangs, and launch again"});
     communicator_ = std::make_unique<dist::Communicator>(
         dist::mpi(launch->kind),
-        dist::CommunicatorOptions{.on_failure = [this](const Error& error) { lost(error); },
+        dist::CommunicatorOptions{.on_failure = [this](const Error&) { report_and_end(); },
                                   .timeline = timeline_.get()});
   } catch (const DeviceError&) {
     if (launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 says it
@@ -184,15 +184,7 @@ std::jthread Ranks::tell_when(std::function<bool()> asked) {
   });
 }
 
-// On the communicator's thread, while the others work.
-void Ranks::lost(const Error& error) {
-  try {
-    throw LostError(error.summary(), error.why(), error.fix());
-  } catch (...) {
-    report_and_end();
-  }
-}
-
+// For the exception that is handled: of this thread's work, or of the communicator's while others work.
 void Ranks::report_and_end() {
   Failure failure = current_failure();
   if (!communicator_) {  // it failed while it began
@@ -217,8 +209,8 @@ int Ranks::run(const std::function<int()>& work) {
   if (alone()) return work();
   int status = kInternal;
   try {
-    status = work();
-    communicator_->barrier();
+    const int own = work();
+    status = std::stoi(communicator_->broadcast(std::to_string(own)));
   } catch (...) {
     report_and_end();
   }

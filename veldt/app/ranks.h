@@ -48,11 +48,11 @@ class Ranks {
   // has lost a process asks the others to end, which they cannot agree on, and kills them a second later.
   [[nodiscard]] std::jthread tell_when(std::function<bool()> asked);
 
-  // Does the work. If it throws, prints the error with the rank's name and ends all ranks with its exit code.
+  // Does the work, and gives rank 0's exit code. If it throws, prints the error with the rank's name and ends
+  // all ranks with the code of that.
   int run(const std::function<int()>& work);
 
  private:
-  void lost(const Error& error);
   void report_and_end();
   std::string what_is_left();
 

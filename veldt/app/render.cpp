@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -192,9 +191,8 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
         write, [&signal] { return signal.requested(); });
   line.finish();
   if (profile) write_stderr(profile->table());
-  if (signal.requested()) return signal.exit_code();
-  if (!ranks.is_first()) return kOk;
-  if (!is_whole) return kInterrupted + SIGINT;  // another process was asked to stop
+  if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
+  if (signal.requested() || !is_whole) return signal.exit_code(!is_whole);
   file->finish();
   nlohmann::ordered_json out = {{"output", flags.output}};
   drawing.describe_in(out);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include <csignal>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -409,21 +408,20 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (profile) write_stderr(profile->table());
   profile.reset();
   ranks.report_timeline(flags.out);
-  if (!ranks.is_first()) return signal.requested() ? signal.exit_code() : kOk;
+  if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
   if (result.run.stop == train::Stop::asked) {
     if (result.run.checkpoint_error) {  // then nothing else holds the weights
       recipe::save(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
-    if (!signal.requested() && flags.until < 1) {
+    if (!signal.requested() && flags.until < 1 && result.run.steps == step_of(flags.until, training)) {
       report_part(flags, context, training, result);
       return kOk;
     }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
                              command_to_resume(context, "train", "--out", flags.out)));
-    // Another process may have had the signal.
-    return signal.requested() ? signal.exit_code() : kInterrupted + SIGINT;
+    return signal.exit_code(true);
   }
   if (!context.quiet && result.run.stop == train::Stop::goal_met && result.best)
     print_note(fmt::format("stopped after {} evaluations without a better one; the best was at step {}",

@@ -64,6 +64,9 @@ StopOnSignal::~StopOnSignal() {
 
 bool StopOnSignal::requested() const { return received != 0; }
 
-int StopOnSignal::exit_code() const { return received == 0 ? 0 : kInterrupted + received; }
+int StopOnSignal::exit_code(bool was_asked) const {
+  if (received != 0) return kInterrupted + received;
+  return was_asked ? kInterrupted + SIGINT : kOk;
+}
 
 }  // namespace veldt::cli

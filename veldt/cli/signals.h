@@ -17,8 +17,9 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
   bool requested() const;
-  // 128 plus the number of the first signal: 129, 130 or 143; 0 without one.
-  int exit_code() const;
+  // 128 plus the number of the first signal: 129, 130 or 143. Without one 0, or 130 for a run that
+  // `was_asked` to stop: by a signal to another of its processes.
+  int exit_code(bool was_asked = false) const;
 };
 
 }  // namespace veldt::cli

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "veldt/core/error.h"
+
 namespace veldt {
 namespace {
 
@@ -51,6 +53,23 @@ std::vector<std::string> files_beside_veldt(const std::string& file) {
        {folder / file, folder / ".." / VELDT_LIBDIR / file, folder / ".." / "lib" / file})
     if (std::filesystem::exists(place, none)) paths.push_back(place.lexically_normal().string());
   return paths;
+}
+
+OwnLibrary load_own_library(const std::vector<std::string>& paths, const char* entry, const std::string& what,
+                            const std::string& or_else) {
+  std::string said;
+  for (const std::string& path : paths) {
+    if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      void* const function = dlsym(handle, entry);
+      if (function == nullptr)
+        throw DeviceError(what, path + " is not a library of Veldt", "install Veldt's own");
+      return {path, function};
+    }
+    const char* const error = dlerror();
+    if (said.empty()) said = error ? error : "no reason was given";
+  }
+  throw DeviceError(what, "the library could not be loaded: " + said,
+                    "install the library that it names" + or_else);
 }
 
 }  // namespace veldt

@@ -12,4 +12,13 @@ namespace veldt {
 // the environment names.
 std::vector<std::string> files_beside_veldt(const std::string& file);
 
+struct OwnLibrary {
+  std::string path;
+  void* entry = nullptr;  // the function that was asked for
+};
+// Loads the first of `paths` that can be loaded, for good. Throws DeviceError, which begins with `what` and
+// may end with `or_else`, if none can, or if it has no function of that name.
+OwnLibrary load_own_library(const std::vector<std::string>& paths, const char* entry, const std::string& what,
+                            const std::string& or_else = "");
+
 }  // namespace veldt

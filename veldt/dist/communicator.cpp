@@ -89,11 +89,17 @@ struct Communicator::Worker {
     if (!failure || job.always) try {
         job.work();
       } catch (...) {
-        failure = std::current_exception();
+        fail();
       }
     if (options.timeline != nullptr)
       options.timeline->add(Timeline::Lane::messages, job.name, begin, options.timeline->now(), job.bytes);
     job.finish(failure);
+  }
+
+  // Before whoever waits for a job may free its memory.
+  void fail() {
+    failure = std::current_exception();
+    if (wire) wire->cancel();
   }
 
   // The next one; null after the last. Looks for signs of life while there is none.
@@ -124,7 +130,7 @@ struct Communicator::Worker {
     try {
       wire->live();
     } catch (const Error& error) {
-      failure = std::current_exception();
+      fail();
       if (options.on_failure) options.on_failure(error);
     }
   }
@@ -143,8 +149,6 @@ namespace {
 
 std::size_t bytes_of(const View& v) { return static_cast<std::size_t>(numel(v.shape)) * size_of(v.dtype); }
 std::size_t bytes_of(const Tensor& t) { return bytes_of(t.view()); }
-
-View as_list(const Tensor& t) { return {t.view().data, t.dtype(), {t.numel()}, {1}}; }
 
 // On the host and contiguous, so that bytes can be sent as they lie; what comes is copied back.
 class Staged {
@@ -273,8 +277,8 @@ void Communicator::check_rank(int rank) const {
 
 void Communicator::all_reduce(const Tensor& t) {
   const Staged staged(t);
-  const View list = as_list(staged.host());
-  begin_sum({list}, list, size_).wait();
+  const View own = staged.host().view();
+  begin_sum({own}, own, size_).wait();
   staged.copy_back();
 }
 

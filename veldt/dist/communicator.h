@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/dist/lost_rank.h"
+#include "veldt/core/error.h"
 #include "veldt/dist/timeline.h"
 #include "veldt/dist/transport.h"
 #include "veldt/tensor/tensor.h"
@@ -38,7 +38,7 @@ class Communicator {
  public:
   // The only rank.
   Communicator();
-  // Throws what `make` throws, and LostRank.
+  // Throws what `make` throws, and LostError.
   explicit Communicator(const TransportFactory& make, CommunicatorOptions options = {});
   // Waits for the others to come as far, unless an exception is on its way or the communicator has failed.
   ~Communicator();
@@ -51,7 +51,7 @@ class Communicator {
   // "rank 2 on n3 (process 4711)"
   std::string name_of(int rank) const;
 
-  // All functions below throw LostRank for a rank that is silent, and Error if ranks call different
+  // All functions below throw LostError for a rank that is silent, and Error if ranks call different
   // functions; afterwards the communicator is of no more use.
 
   // t becomes the sum over all ranks. Throws ConfigError for truth values.

@@ -1,8 +1,6 @@
 // Finds the launcher and the library that fits it.
 #include "veldt/dist/mpi.h"
 
-#include <dlfcn.h>
-
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -44,26 +42,19 @@ int number_from(const char* variable, const char* text) {
 
 const MpiPlugin& plugin_of(Mpi kind, std::string& path) {
   const Kind& k = kind_of(kind);
-  const auto refuse = [&](const std::string& why, const std::string& fix) {
-    throw DeviceError(str("cannot use ", k.name), why, fix);
-  };
+  const std::string refusal = str("cannot use ", k.name);
   const std::vector<std::string> paths = files_beside_veldt(k.file);
   if (paths.empty())
-    refuse(str("there is no ", k.file, " beside Veldt: it was built without ", k.name),
-           str("install ", k.package, " and build Veldt again"));
-  path = paths.front();
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* const error = dlerror();
-    refuse(str("the library could not be loaded: ", error ? error : "no reason was given"),
-           "install the library that it names");
-  }
-  const auto entry = reinterpret_cast<MpiPluginEntry>(dlsym(handle, kMpiPluginEntry));
-  if (entry == nullptr) refuse(str(path, " is not a library of Veldt"), "install Veldt's own");
-  const MpiPlugin& plugin = *entry();
+    throw DeviceError(refusal, str("there is no ", k.file, " beside Veldt: it was built without ", k.name),
+                      str("install ", k.package, " and build Veldt again"));
+  const OwnLibrary library = load_own_library(paths, kMpiPluginEntry, refusal);
+  path = library.path;
+  const MpiPlugin& plugin = *reinterpret_cast<MpiPluginEntry>(library.entry)();
   if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.waist_size != kMpiWaist)
-    refuse(str(path, " belongs to Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
-           "install both from one build");
+    throw DeviceError(
+        refusal,
+        str(path, " belongs to Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
+        "install both from one build");
   return plugin;
 }
 

@@ -1,12 +1,9 @@
 // Every rank sends to each other the part of its numbers that the other adds up, and gets back sums.
 #include "veldt/dist/sums.h"
 
-#include <deque>
-#include <memory>
-#include <optional>
-
 #include "veldt/dist/sum_tree.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/tensor.h"
 
 namespace veldt::dist {
 namespace {
@@ -34,7 +31,7 @@ class RankSum {
     const View sum = value_of({0, leaves_});
     if (is_short_ && !halves_) return copy(sum, out_);
     // The sums as they are sent: in `out`, or as halves, which are what this rank keeps of its own too.
-    List sent(halves_ ? count_ : 0, sent_as_);
+    const Tensor sent = empty({halves_ ? count_ : 0}, sent_as_);
     const View all = halves_ ? sent.view() : out_;
     copy(sum, part_of(as_list(all), own.begin, own.count));
     if (!is_short_) {
@@ -56,30 +53,17 @@ class RankSum {
     Leaves node;
     View value;
   };
-  // Numbers in memory of its own.
-  class List {
-   public:
-    List(std::int64_t count, DType dtype)
-        : bytes_(static_cast<std::size_t>(count) * size_of(dtype)), count_(count), dtype_(dtype) {}
-    View view() { return {bytes_.data(), dtype_, {count_}, {1}}; }
-
-   private:
-    std::vector<char> bytes_;
-    std::int64_t count_;
-    DType dtype_;
-  };
-
   // Brings this rank's part of all nodes of all ranks together.
   void exchange(const std::vector<View>& mine, const Part& own) {
     std::int64_t values = 0;
     for (const auto& nodes : nodes_) values += std::ssize(nodes);
-    received_.emplace(values * own.count, sent_as_);
-    std::deque<List> halves;  // of what is sent
+    received_ = empty({values * own.count}, sent_as_);
+    std::vector<Tensor> halves;  // of what is sent
     std::vector<View> sent;
     for (const View& node : mine) {
       sent.push_back(as_list(node));
       if (!halves_) continue;
-      halves.emplace_back(count_, sent_as_);
+      halves.push_back(empty({count_}, sent_as_));
       copy(sent.back(), halves.back().view());
       sent.back() = halves.back().view();
     }
@@ -87,21 +71,21 @@ class RankSum {
       const auto rank = static_cast<std::size_t>(r);
       for (std::size_t i = 0; i < nodes_[rank].size(); ++i) {
         const Part place{std::ssize(known_) * own.count, own.count};
-        known_.push_back({nodes_[rank][i], part_of(received_->view(), place.begin, place.count)});
+        known_.push_back({nodes_[rank][i], part_of(received_.view(), place.begin, place.count)});
         if (r == wire_.rank())
           copy(part_of(sent[i], own.begin, own.count), known_.back().value);
         else
-          receive(r, received_->view(), place);
+          receive(r, received_.view(), place);
       }
       if (r == wire_.rank()) continue;
       for (const View& node : sent) send(r, node, part_of_rank(r));
     }
     wire_.finish();
     if (!halves_) return;
-    widened_.emplace(values * own.count, out_.dtype);
-    copy(received_->view(), widened_->view());
+    widened_ = empty({values * own.count}, out_.dtype);
+    copy(received_.view(), widened_.view());
     for (std::size_t i = 0; i < known_.size(); ++i)
-      known_[i].value = part_of(widened_->view(), static_cast<std::int64_t>(i) * own.count, own.count);
+      known_[i].value = part_of(widened_.view(), static_cast<std::int64_t>(i) * own.count, own.count);
   }
 
   void send(int to, const View& list, const Part& part) {
@@ -144,7 +128,7 @@ class RankSum {
   DType sent_as_;
   bool is_short_;
   std::vector<std::vector<Leaves>> nodes_;  // of each rank
-  std::optional<List> received_, widened_;
+  Tensor received_, widened_;
   std::vector<Known> known_;
 };
 
@@ -152,13 +136,7 @@ class RankSum {
 
 void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
                     bool halves) {
-  const auto sum = std::make_shared<RankSum>(wire, out, leaves, halves);
-  try {
-    sum->go(mine);
-  } catch (...) {
-    wire.keep(sum);  // what is on its way may still arrive in its memory
-    throw;
-  }
+  RankSum(wire, out, leaves, halves).go(mine);
 }
 
 }  // namespace veldt::dist

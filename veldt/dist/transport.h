@@ -27,6 +27,9 @@ class Transport {
   virtual Ticket receive(int from, int tag, void* data, std::size_t bytes) = 0;
   // Whether it is over; then the ticket is no longer valid. Throws Error for a message of another length.
   virtual bool done(Ticket ticket) = 0;
+  // Gives a message up; the ticket is no longer valid. Whether its bytes are free: if not, the message may
+  // still be on its way, and nothing but abort() may be called any more.
+  virtual bool cancel(Ticket ticket) = 0;
 
   // Says that no more is to come: all ranks call it, and wait for each other. What was not received is lost.
   virtual void close() = 0;

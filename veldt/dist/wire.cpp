@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "veldt/core/error.h"
-#include "veldt/dist/lost_rank.h"
 
 namespace veldt::dist {
 namespace {
@@ -98,6 +97,15 @@ void Wire::finish() {
   });
 }
 
+void Wire::cancel() {
+  for (Peer& peer : peers_)
+    for (Lane* const lane : {&peer.out, &peer.in, &peer.letters_out, &peer.letters_in}) {
+      lane->waiting.clear();
+      for (; is_usable_ && !lane->moving.empty(); lane->moving.pop_back())
+        is_usable_ = transport_->cancel(lane->moving.back().ticket);
+    }
+}
+
 template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
   const auto start = Clock::now();
   for (Patience patience; !are_done(); patience.pause()) {
@@ -105,8 +113,8 @@ template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
     if (seconds_since(lived_) > 0.05) live();
     // What it had sent before comes first.
     if (left_ >= 0 && seconds_since(std::max(left_at_, start)) > 0.3)
-      throw LostRank(left_, str(name_of(left_), " has left"), "it has met an error of its own",
-                     "see its message; then resume");
+      throw LostError(str(name_of(left_), " has left"), "it has met an error of its own",
+                      "see its message; then resume");
   }
 }
 
@@ -167,18 +175,17 @@ void Wire::hear(int rank, Peer& peer) {
   if (peer.heard.left == 0 && silence_ > 0 && seconds_since(peer.heard_at) > silence_) throw lost(rank);
 }
 
-LostRank Wire::lost(int rank) const {
+LostError Wire::lost(int rank) const {
   const auto is_silent = [this](int r) {
     return seconds_since(peers_[static_cast<std::size_t>(r)].heard_at) > 0.75 * silence_;
   };
   bool all_are = size() > 2;
   for (int r = 0; r < size(); ++r) all_are &= !is_watched(r) || is_silent(r);
   if (all_are)
-    return {rank, str(name_of(this->rank()), " is cut off from ", name_of(rank), " and all others"),
+    return {str(name_of(this->rank()), " is cut off from ", name_of(rank), " and all others"),
             str("nothing has been heard of any for ", silence_, " seconds"),
             "look at this machine's network; then resume"};
-  return {rank, str(name_of(rank), " is lost"),
-          str("nothing has been heard of it for ", silence_, " seconds"),
+  return {str(name_of(rank), " is lost"), str("nothing has been heard of it for ", silence_, " seconds"),
           "look at that machine, and at the network between; then resume"};
 }
 
@@ -192,6 +199,7 @@ void Wire::beat(int rank, Peer& peer) {
 }
 
 void Wire::leave() {
+  if (!is_usable_) return;
   now_.left = 1;
   std::vector<Transport::Ticket> tickets;
   for (int r = 0; r < size(); ++r)

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/dist/lost_rank.h"
+#include "veldt/core/error.h"
 #include "veldt/dist/transport.h"
 
 namespace veldt::dist {
@@ -32,8 +32,10 @@ class Wire {
   // Begin a message of it; finish() waits for all.
   void send(int to, const void* data, std::size_t bytes);
   void receive(int from, void* data, std::size_t bytes);
-  // Throws LostRank for one that is silent, Error for one that does something else meanwhile.
+  // Throws LostError for a rank that is silent, Error for one that does something else meanwhile.
   void finish();
+  // After a failure: gives all messages up. Their memory, which is the callers', is theirs again.
+  void cancel();
 
   // Messages from one rank to another, beside the operations. begin_to() copies the data and does not wait.
   void begin_to(int to, const void* data, std::size_t bytes);
@@ -43,9 +45,6 @@ class Wire {
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   // Whether some of those have not left yet: live() goes on with them.
   bool has_letters() const;
-
-  // Memory of messages that were begun and may not end: kept as long as the transport.
-  void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
   // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
   void live();
@@ -87,7 +86,7 @@ class Wire {
 
   bool is_watched(int rank) const;
   void hear(int rank, Peer& peer);
-  LostRank lost(int rank) const;
+  LostError lost(int rank) const;
   void beat(int rank, Peer& peer);
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   static void append(Lane& lane, char* data, std::size_t bytes,
@@ -96,13 +95,13 @@ class Wire {
   void move_letters();
   template <class AreDone> void wait_until(const AreDone& are_done);
 
-  std::vector<std::shared_ptr<void>> kept_;  // first, so that it goes last
   std::unique_ptr<Transport> transport_;
   double silence_;
   Heart now_;
   std::vector<Peer> peers_;
   std::vector<std::string> places_;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
+  bool is_usable_ = true;  // the transport, for more than to abort
   Clock::time_point lived_, left_at_;
   int left_ = -1;  // the first that has said so
 };

@@ -3,9 +3,11 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -21,10 +23,14 @@ std::string text_of(int status) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-void check(int status, const char* what) {
+void check_connection(int status, int peer) {
   if (status == MPI_SUCCESS) return;
-  throw Error(str("MPI cannot ", what), text_of(status), "look at the other ranks' messages; then resume");
+  throw LostError(str("the connection to rank ", peer, " has failed"), text_of(status),
+                  "look at that machine, and at the network between; then resume");
 }
+
+// Messages of a rank that lives end well within it.
+constexpr std::chrono::milliseconds kToCancel(500);
 
 class MpiTransport final : public Transport {
  public:
@@ -54,17 +60,18 @@ class MpiTransport final : public Transport {
 
   Ticket send(int to, int tag, const void* data, std::size_t bytes) override {
     const Ticket ticket = free_place();
-    check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD, &open_[ticket].request),
-          "send");
+    check_connection(
+        MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD, &open_[ticket].request),
+        to);
     open_[ticket].expected = -1, open_[ticket].peer = to;
     return ticket;
   }
 
   Ticket receive(int from, int tag, void* data, std::size_t bytes) override {
     const Ticket ticket = free_place();
-    check(
+    check_connection(
         MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag, MPI_COMM_WORLD, &open_[ticket].request),
-        "receive");
+        from);
     open_[ticket].expected = static_cast<int>(bytes), open_[ticket].peer = from;
     return ticket;
   }
@@ -78,8 +85,7 @@ class MpiTransport final : public Transport {
       int kind = MPI_SUCCESS;
       MPI_Error_class(result, &kind);
       if (kind == MPI_ERR_TRUNCATE) throw of_another_length(open.expected, text_of(result));
-      throw LostError(str("the connection to rank ", open.peer, " has failed"), text_of(result),
-                      "look at that machine, and at the network between; then resume");
+      check_connection(result, open.peer);
     }
     if (is_done == 0) return false;
     if (open.expected >= 0) {
@@ -88,6 +94,19 @@ class MpiTransport final : public Transport {
     }
     free_.push_back(ticket);
     return true;
+  }
+
+  // A message that is sent cannot be taken back, nor one that has begun to arrive.
+  bool cancel(Ticket ticket) override {
+    Open& open = open_[ticket];
+    if (open.expected >= 0) MPI_Cancel(&open.request);
+    int is_over = 0;
+    for (const auto end = std::chrono::steady_clock::now() + kToCancel;
+         MPI_Test(&open.request, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_over == 0 &&
+         std::chrono::steady_clock::now() < end;)
+      std::this_thread::yield();
+    if (is_over != 0) free_.push_back(ticket);
+    return is_over != 0;
   }
 
   void close() override {

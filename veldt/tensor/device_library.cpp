@@ -1,8 +1,6 @@
 // Finds, loads and checks the libraries of devices.
 #include "veldt/tensor/device_library.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -26,14 +24,16 @@ Library& library(DeviceKind kind) {
 }
 std::string file_of(DeviceKind kind) { return str("libveldt_", name_of(kind), ".so"); }
 
+std::string refusal_of(DeviceKind kind) { return str("cannot use the device ", name_of(kind)); }
 [[noreturn]] void refuse(DeviceKind kind, const std::string& why, const std::string& fix) {
-  throw DeviceError(str("cannot use the device ", name_of(kind)), why, fix);
+  throw DeviceError(refusal_of(kind), why, fix);
 }
 
-const DevicePlugin& load(DeviceKind kind, const std::string& path, void* handle) {
-  const auto entry = reinterpret_cast<DevicePluginEntry>(dlsym(handle, kDevicePluginEntry));
-  if (entry == nullptr) refuse(kind, str(path, " is not a library of Veldt"), "install Veldt's own");
-  const DevicePlugin& plugin = *entry();
+const DevicePlugin& load(DeviceKind kind, const std::vector<std::string>& paths, std::string& path) {
+  const OwnLibrary library =
+      load_own_library(paths, kDevicePluginEntry, refusal_of(kind), ", or use --device cpu");
+  path = library.path;
+  const DevicePlugin& plugin = *reinterpret_cast<DevicePluginEntry>(library.entry)();
   if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.waist_digest != kWaistDigest)
     refuse(kind,
            str(path, " belongs to Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
@@ -65,18 +65,10 @@ const DevicePlugin& device_library(DeviceKind kind) {
   if (paths.empty())
     refuse(kind, str("there is no ", file_of(kind), " beside Veldt"),
            "install it, build Veldt where the compiler of that device is found, or use --device cpu");
-  std::string said;
-  for (const std::string& path : paths) {
-    if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      l.plugin = &load(kind, path, handle);
-      l.path = path;
-      return *l.plugin;
-    }
-    const char* error = dlerror();
-    if (said.empty()) said = error ? error : "no reason was given";
-  }
-  refuse(kind, str("the library could not be loaded: ", said),
-         "install the library that it names, or use --device cpu");
+  std::string path;
+  const DevicePlugin& plugin = load(kind, paths, path);
+  l.plugin = &plugin, l.path = path;
+  return plugin;
 }
 
 DeviceReport look_for_devices(DeviceKind kind) {
