@@ -24,7 +24,7 @@ class MyLion : public optim::Optimizer {
  protected:
   void update(std::size_t group, optim::Slab::Range range) override {
     const Tensor g = optim::Slab::part(slab().gradients(), range);
-    Tensor p = optim::Slab::part(slab().values(), range), m = optim::Slab::part(state_slab(0), range);
+    Tensor p = optim::Slab::part(slab().values(), range), m = state(0, range);
     const Tensor direction = sign(beta1_ * m + (1 - beta1_) * g);
     p.assign(p - group_lr(group) * (direction + decay_ * p));
     m.assign(beta2_ * m + (1 - beta2_) * g);

@@ -41,7 +41,7 @@ class Signum : public optim::Optimizer {
  protected:
   void update(std::size_t group, optim::Slab::Range range) override {
     const Tensor g = optim::Slab::part(slab().gradients(), range);
-    Tensor p = optim::Slab::part(slab().values(), range), m = optim::Slab::part(state_slab(0), range);
+    Tensor p = optim::Slab::part(slab().values(), range), m = state(0, range);
     m.assign(momentum_ * m + (1 - momentum_) * g);
     p.assign(p - group_lr(group) * (sign(m) + decay_ * p));
   }

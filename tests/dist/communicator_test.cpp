@@ -11,6 +11,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/ranks.h"
 #include "veldt/dist/sum_tree.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/random.h"
@@ -74,6 +75,38 @@ TEST(Communicator, SumsOfHalvesAreRoundedAlike) {
     }
     EXPECT_EQ(sums.front(), to(to(sum, DType::bf16), DType::f32).values<float>());
   }
+}
+
+// The two halves of a sum: the same bits, and for long lists no more bytes.
+TEST(Communicator, ScatteredSumsThatAreGatheredAreTheWholeSum) {
+  for (const std::int64_t count : {0, 5, 50, 20'000, 20'001})
+    for (const bool halves : {false, true})
+      EXPECT_THAT(run_ranks(3,
+                            [&](Communicator& ranks) {
+                              const auto own = [&] {
+                                return numbers(static_cast<std::uint64_t>(ranks.rank()), count);
+                              };
+                              const Tensor whole = own(), parts = own(), more = zeros({7});
+                              std::uint64_t bytes[] = {ranks.bytes_sent(), 0, 0, 0};
+                              ranks.begin_sum({whole.view()}, whole.view(), 3, halves).wait();
+                              bytes[1] = ranks.bytes_sent();
+                              ranks.begin_sum({parts.view()}, parts.view(), 3, halves, true).wait();
+                              bytes[2] = ranks.bytes_sent();
+                              const Numbers mine = share_of_numbers(count, ranks.rank(), 3);
+                              EXPECT_EQ(narrow(parts, 0, mine.begin, mine.size()).values<float>(),
+                                        narrow(whole, 0, mine.begin, mine.size()).values<float>());
+                              ranks.begin_gather({parts.view(), more.view()}).wait();
+                              bytes[3] = ranks.bytes_sent();
+                              EXPECT_EQ(parts.values<float>(), whole.values<float>());
+                              if (count < 20'000) return;
+                              const std::uint64_t of_more = ranks.rank() == 2 ? 2 * 7 * sizeof(float) : 0;
+                              if (!halves) {
+                                EXPECT_EQ(bytes[1] - bytes[0] + of_more, bytes[3] - bytes[1]);
+                              }
+                              EXPECT_NEAR(static_cast<double>(bytes[2] - bytes[1]),
+                                          static_cast<double>(bytes[1] - bytes[0]) / 2, 130);
+                            }),
+                  Each(IsEmpty()));
 }
 
 TEST(Communicator, SumsOfATreeDoNotDependOnTheNumberOfRanks) {

@@ -283,7 +283,7 @@ void Communicator::all_reduce(const Tensor& t) {
 }
 
 Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
-                                              std::int64_t leaves, bool halves) {
+                                              std::int64_t leaves, bool halves, bool scattered) {
   const std::size_t own = nodes_within(leaves, share_of_leaves(leaves, rank_, size_)).size();
   if (leaves < size_ || nodes.size() != own)
     throw ConfigError(
@@ -301,9 +301,19 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
     if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
     return {};
   }
-  return submit("sum", bytes_of(out), [this, nodes, out, leaves, halves] {
+  return submit("sum", bytes_of(out), [this, nodes, out, leaves, halves, scattered] {
     worker_->wire->begin("sum", bytes_of(out));
-    sum_over_ranks(*worker_->wire, nodes, out, leaves, halves);
+    sum_over_ranks(*worker_->wire, nodes, out, leaves, halves, scattered);
+  });
+}
+
+Communicator::Pending Communicator::begin_gather(const std::vector<View>& lists) {
+  if (alone()) return {};
+  std::size_t bytes = 0;
+  for (const View& list : lists) bytes += bytes_of(list);
+  return submit("gather", bytes, [this, lists, bytes] {
+    worker_->wire->begin("gather", bytes);
+    gather_shares(*worker_->wire, lists);
   });
 }
 

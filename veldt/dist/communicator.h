@@ -95,8 +95,11 @@ class Communicator {
   // sum. Whatever the number of ranks is, the bits are the same. All are contiguous, on the CPU, and of one
   // length. Throws ConfigError for another number of nodes, ShapeError for other forms.
   // `halves`: numbers of f32 are sent as bf16, which halves the bytes, and added as f32.
-  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves,
-                    bool halves = false);
+  // `scattered`: only this rank's share_of_numbers() of `out` becomes the sum; the others say nothing.
+  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves, bool halves = false,
+                    bool scattered = false);
+  // Of each list every rank has its share_of_numbers(), and gets those of the others. Contiguous, on the CPU.
+  Pending begin_gather(const std::vector<View>& lists);
 
   Timeline* timeline() const;
 

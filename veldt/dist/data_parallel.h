@@ -32,6 +32,13 @@ class DataParallel {
   //   { const auto now = parallel.sending(); loss.backward(); }
   GradientSum::Sending sending() { return GradientSum::Sending(sum_); }
 
+  // By choice, called by all ranks: each keeps the optimizer's state of a part of the parameters alone, takes
+  // the step there, and sends the others what has changed. Steps have the same bits and send as many bytes;
+  // where gradients are clipped by their norm, or looked at, half as many again. Every rank then has rank 0's
+  // state, and calls step() and what reads gradients or state_dict(), which gives rank 0 all of it. Throws
+  // ConfigError for Muon.
+  void share_optimizer() { sum_.share_optimizer(); }
+
  private:
   void average();
 

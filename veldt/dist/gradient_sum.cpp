@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "veldt/core/error.h"
+#include "veldt/dist/optimizer_share.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/tensor/plan.h"
@@ -57,6 +58,22 @@ GradientSum::~GradientSum() {
       bucket.pending.wait();
     } catch (const std::exception&) {  // whoever asks the communicator next is told
     }
+  if (is_shared_) optimizer_.end_sharing(false);
+}
+
+void GradientSum::share_optimizer() {
+  if (ranks_.alone() || is_shared_) return;
+  std::vector<optim::Slab::Range> pieces;
+  if (options_.leaves == ranks_.size())
+    for (const Bucket& bucket : buckets_) pieces.push_back(bucket.range);
+  else
+    pieces.push_back({0, optimizer_.slab().values().numel()});
+  optimizer_.share_state(std::make_shared<OptimizerShare>(ranks_, pieces));
+  is_shared_ = true;
+}
+
+void GradientSum::unshare_optimizer() {
+  if (std::exchange(is_shared_, false)) optimizer_.end_sharing(true);
 }
 
 GradientSum::Sending::Sending(GradientSum& sum) {
@@ -88,7 +105,7 @@ void GradientSum::on_ready(const Tensor& leaf) {
 void GradientSum::send(Bucket& bucket) {
   const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
   host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
-    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves);
+    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves, is_shared_);
   });
 }
 
@@ -133,7 +150,7 @@ void GradientSum::finish() {
   if (sums_ || options_.leaves != ranks_.size()) {
     const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
     const Timeline::Waiting now(ranks_.timeline(), "sums of gradients");
-    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves).wait();
+    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves, is_shared_).wait();
     sums_.reset();
   } else {
     note_present();

@@ -46,7 +46,7 @@ class GradientSum {
   // Keeps references. Throws ConfigError for less leaves than ranks.
   GradientSum(Communicator& ranks, optim::Optimizer& optimizer, GradientSumOptions options = {});
 
-  // Waits for what is on its way: it is in the optimizer's memory.
+  // Waits for what is on its way: it is in the optimizer's memory. A state that is shared out is lost.
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -60,6 +60,12 @@ class GradientSum {
    private:
     std::optional<GradientListener> listener_;
   };
+
+  // By choice, called by all ranks: each keeps a part of the optimizer's state alone, and finish() leaves the
+  // sums of that part alone; see Optimizer::share_state(), which throws for some optimizers. Steps have the
+  // same bits. unshare_optimizer() gives the state back to rank 0.
+  void share_optimizer();
+  void unshare_optimizer();
 
   // The gradients since the last one are those of a leaf. They are put aside and cleared.
   void end_leaf();
@@ -90,6 +96,7 @@ class GradientSum {
   std::size_t next_ = 0;                                // the bucket that is sent next
   std::optional<NodeSums> sums_;                        // of leaves
   std::vector<char> present_;                           // parameters that had a gradient in a leaf
+  bool is_shared_ = false;                              // the optimizer
 };
 
 }  // namespace veldt::dist

@@ -22,6 +22,12 @@ Leaves share_of_leaves(std::int64_t leaves, int rank, int size) {
   return {begin_of(rank), begin_of(rank + 1)};
 }
 
+Numbers share_of_numbers(std::int64_t count, int rank, int size) {
+  constexpr std::int64_t kLine = 16;
+  const auto begin_of = [&](std::int64_t r) { return r == size ? count : count * r / size / kLine * kLine; };
+  return {begin_of(rank), begin_of(rank + 1)};
+}
+
 std::vector<Leaves> nodes_within(std::int64_t leaves, Leaves share) {
   std::vector<Leaves> found;
   if (share.size() > 0) add_nodes({0, leaves}, share, found);

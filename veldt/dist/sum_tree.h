@@ -21,6 +21,14 @@ struct Leaves {
 
 // The leaves of one rank of several, neighbours, as many as the others have or one more.
 Leaves share_of_leaves(std::int64_t leaves, int rank, int size);
+// Numbers begin .. end - 1 of a list.
+struct Numbers {
+  std::int64_t begin = 0, end = 0;
+
+  std::int64_t size() const { return end - begin; }
+};
+// Those of a list that one rank of several adds up: about as many as the others, from a line of the cache on.
+Numbers share_of_numbers(std::int64_t count, int rank, int size);
 // The largest nodes that lie within `share`, from left to right: what a rank can add up by itself.
 std::vector<Leaves> nodes_within(std::int64_t leaves, Leaves share);
 // Whether the two are what a node of the tree is halved into.

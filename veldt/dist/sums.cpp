@@ -11,14 +11,24 @@ namespace {
 // Below, one message more takes longer than the same sums on every rank.
 constexpr std::size_t kShort = 16 << 10;  // bytes
 
+View numbers_of(const View& list, const Numbers& part) { return part_of(list, part.begin, part.size()); }
+
+void send_list(Wire& wire, int to, const View& list) {
+  wire.send(to, list.data, static_cast<std::size_t>(numel(list.shape)) * size_of(list.dtype));
+}
+void receive_list(Wire& wire, int from, const View& list) {
+  wire.receive(from, list.data, static_cast<std::size_t>(numel(list.shape)) * size_of(list.dtype));
+}
+
 class RankSum {
  public:
-  RankSum(Wire& wire, const View& out, std::int64_t leaves, bool halves)
+  RankSum(Wire& wire, const View& out, std::int64_t leaves, bool halves, bool scattered)
       : wire_(wire),
         out_(out),
         leaves_(leaves),
         count_(numel(out.shape)),
         halves_(halves && out.dtype == DType::f32),
+        scattered_(scattered),
         sent_as_(halves_ ? DType::bf16 : out.dtype),
         is_short_(static_cast<std::size_t>(count_) * size_of(out.dtype) <= kShort) {
     for (int r = 0; r < wire.size(); ++r)
@@ -26,38 +36,32 @@ class RankSum {
   }
 
   void go(const std::vector<View>& mine) {
-    const Part own = part_of_rank(wire_.rank());
+    const Numbers own = part_of_rank(wire_.rank());
     exchange(mine, own);
     const View sum = value_of({0, leaves_});
     if (is_short_ && !halves_) return copy(sum, out_);
     // The sums as they are sent: in `out`, or as halves, which are what this rank keeps of its own too.
     const Tensor sent = empty({halves_ ? count_ : 0}, sent_as_);
     const View all = halves_ ? sent.view() : out_;
-    copy(sum, part_of(as_list(all), own.begin, own.count));
-    if (!is_short_) {
-      for (int r = 0; r < wire_.size(); ++r) {
-        if (r == wire_.rank()) continue;
-        send(r, as_list(all), own);
-        receive(r, as_list(all), part_of_rank(r));
-      }
-      wire_.finish();
+    copy(sum, numbers_of(as_list(all), own));
+    if (scattered_) {
+      if (halves_) copy(numbers_of(as_list(all), own), numbers_of(as_list(out_), own));
+      return;
     }
+    if (!is_short_) gather_shares(wire_, {as_list(all)});
     if (halves_) copy(all, as_list(out_));
   }
 
  private:
-  struct Part {
-    std::int64_t begin = 0, count = 0;  // numbers
-  };
   struct Known {
     Leaves node;
     View value;
   };
   // Brings this rank's part of all nodes of all ranks together.
-  void exchange(const std::vector<View>& mine, const Part& own) {
+  void exchange(const std::vector<View>& mine, const Numbers& own) {
     std::int64_t values = 0;
     for (const auto& nodes : nodes_) values += std::ssize(nodes);
-    received_ = empty({values * own.count}, sent_as_);
+    received_ = empty({values * own.size()}, sent_as_);
     std::vector<Tensor> halves;  // of what is sent
     std::vector<View> sent;
     for (const View& node : mine) {
@@ -70,46 +74,35 @@ class RankSum {
     for (int r = 0; r < wire_.size(); ++r) {
       const auto rank = static_cast<std::size_t>(r);
       for (std::size_t i = 0; i < nodes_[rank].size(); ++i) {
-        const Part place{std::ssize(known_) * own.count, own.count};
-        known_.push_back({nodes_[rank][i], part_of(received_.view(), place.begin, place.count)});
+        const auto known = std::ssize(known_);
+        const Numbers place{known * own.size(), (known + 1) * own.size()};
+        known_.push_back({nodes_[rank][i], numbers_of(received_.view(), place)});
         if (r == wire_.rank())
-          copy(part_of(sent[i], own.begin, own.count), known_.back().value);
+          copy(numbers_of(sent[i], own), known_.back().value);
         else
-          receive(r, received_.view(), place);
+          receive_list(wire_, r, known_.back().value);
       }
       if (r == wire_.rank()) continue;
-      for (const View& node : sent) send(r, node, part_of_rank(r));
+      for (const View& node : sent) send_list(wire_, r, numbers_of(node, part_of_rank(r)));
     }
     wire_.finish();
     if (!halves_) return;
-    widened_ = empty({values * own.count}, out_.dtype);
+    widened_ = empty({values * own.size()}, out_.dtype);
     copy(received_.view(), widened_.view());
-    for (std::size_t i = 0; i < known_.size(); ++i)
-      known_[i].value = part_of(widened_.view(), static_cast<std::int64_t>(i) * own.count, own.count);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const auto begin = static_cast<std::int64_t>(i) * own.size();
+      known_[i].value = numbers_of(widened_.view(), {begin, begin + own.size()});
+    }
   }
 
-  void send(int to, const View& list, const Part& part) {
-    wire_.send(to, part_of(list, part.begin, part.count).data, bytes_of(part));
-  }
-  void receive(int from, const View& list, const Part& part) {
-    wire_.receive(from, part_of(list, part.begin, part.count).data, bytes_of(part));
-  }
-  std::size_t bytes_of(const Part& part) const {
-    return static_cast<std::size_t>(part.count) * size_of(sent_as_);
-  }
   static View as_list(const View& v) { return {v.data, v.dtype, {numel(v.shape)}, {1}}; }
   static void copy(const View& from, const View& to) {
     if (numel(from.shape) > 0) backend(Device{}).copy(as_list(from), as_list(to));
   }
 
-  // What a rank adds up: parts begin on a line of the cache.
-  Part part_of_rank(int rank) const {
-    if (is_short_) return {0, count_};
-    constexpr std::int64_t kLine = 16;  // numbers
-    const auto begin_of = [&](std::int64_t r) {
-      return r == wire_.size() ? count_ : count_ * r / wire_.size() / kLine * kLine;
-    };
-    return {begin_of(rank), begin_of(rank + 1) - begin_of(rank)};
+  // What a rank adds up.
+  Numbers part_of_rank(int rank) const {
+    return is_short_ ? Numbers{0, count_} : share_of_numbers(count_, rank, wire_.size());
   }
 
   // The sum over a node, in memory of this sum's own.
@@ -124,7 +117,7 @@ class RankSum {
   Wire& wire_;
   View out_;
   std::int64_t leaves_, count_;
-  bool halves_;
+  bool halves_, scattered_;
   DType sent_as_;
   bool is_short_;
   std::vector<std::vector<Leaves>> nodes_;  // of each rank
@@ -135,8 +128,20 @@ class RankSum {
 }  // namespace
 
 void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
-                    bool halves) {
-  RankSum(wire, out, leaves, halves).go(mine);
+                    bool halves, bool scattered) {
+  RankSum(wire, out, leaves, halves, scattered).go(mine);
+}
+
+void gather_shares(Wire& wire, const std::vector<View>& lists) {
+  for (int r = 0; r < wire.size(); ++r) {
+    if (r == wire.rank()) continue;
+    for (const View& list : lists) {
+      const std::int64_t count = numel(list.shape);
+      send_list(wire, r, numbers_of(list, share_of_numbers(count, wire.rank(), wire.size())));
+      receive_list(wire, r, numbers_of(list, share_of_numbers(count, r, wire.size())));
+    }
+  }
+  wire.finish();
 }
 
 }  // namespace veldt::dist

@@ -72,7 +72,7 @@ void check_eps(double eps, DType dtype) {
 }
 
 Optimizer::Optimizer(const std::vector<GroupSetup>& groups, const std::vector<std::string>& kinds)
-    : slab_(parameters_of(groups)) {
+    : slab_(parameters_of(groups)), states_(kinds) {
   std::size_t next = 0;  // of the slab's parameters, where one that is listed twice occurs once
   for (const GroupSetup& group : groups) {
     agree("clip.norm", clip_.norm, group.clip.norm);
@@ -84,7 +84,8 @@ Optimizer::Optimizer(const std::vector<GroupSetup>& groups, const std::vector<st
     groups_.push_back(
         {next == 0 ? 0 : slab_.range(next - 1).end, group.lr, first == 0 ? 1 : group.lr / first});
   }
-  for (const std::string& kind : kinds) states_.push_back({kind, slab_.make_state()});
+  // A step that a device has recorded may run without the host, which therefore takes no memory in it.
+  if (slab_.values().device().kind != DeviceKind::cpu) states_.make(slab_);
 }
 
 NamedTensors Optimizer::parameters_of(const std::vector<GroupSetup>& groups) {
@@ -118,18 +119,13 @@ void Optimizer::set_group_lr(std::size_t group, double lr) {
   groups_[group].lr = lr;
 }
 
-const Tensor& Optimizer::state_slab(std::string_view kind) const {
-  std::size_t i = 0;
-  while (states_[i].name != kind) ++i;
-  return states_[i].tensor;
-}
-
 void Optimizer::optimize(const OptimizerStep& step, Slab::Range range,
                          std::initializer_list<std::string_view> kinds) {
   std::array<View, 8> arrays;
   std::size_t count = 0;
   arrays[count++] = Slab::view(slab_.values(), range);
-  for (const std::string_view kind : kinds) arrays[count++] = Slab::view(state_slab(kind), range);
+  for (const std::string_view kind : kinds)
+    arrays[count++] = states_.view(slab_, states_.number_of(kind), range);
   arrays[count++] = Slab::view(slab_.gradients(), range);
   kernels(slab_.values()).optimize(step, arrays.data(), static_cast<int>(count));
 }
@@ -139,8 +135,12 @@ void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
   if (clip_.norm > 0) clip_norm(clip_.norm);
   const NoGrad off;
   const Autocast exact({});
+  states_.make(slab_);
   ++steps_;
-  for (const Slab::Range range : ranges) {
+  std::vector<Slab::Range> own;
+  if (states_.sharing() != nullptr)
+    for (const Slab::Range range : ranges) states_.add_own(range, own);
+  for (const Slab::Range range : states_.sharing() != nullptr ? own : ranges) {
     Slab::Range rest = range;
     for (std::size_t group = 0; rest.begin < range.end; ++group) {
       if (groups_[group].end <= rest.begin) continue;
@@ -149,6 +149,7 @@ void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
       rest.begin = rest.end;
     }
   }
+  if (states_.sharing() != nullptr) states_.sharing()->gather(slab_.values());
 }
 
 void Optimizer::step() { take_step({}); }
@@ -161,12 +162,41 @@ void Optimizer::take_step(const std::function<bool()>& wanted) {
         "optimizer step", {slab_.values().view(), slab_.gradients().view()},
         [this, ranges, wanted](auto) {
           if (!wanted || wanted()) step_over(ranges);
+          gathered_ = false;
         },
-        wanted || clip_.norm > 0 || !updates_in_place() ? CallKind::host : CallKind::numbers);
+        wanted || clip_.norm > 0 || states_.sharing() != nullptr || !updates_in_place() ? CallKind::host
+                                                                                        : CallKind::numbers);
   else if (!wanted || wanted())
     step_over(ranges);  // without the copy of the ranges
   slab_.mark_changed();
-  changed_ = false;
+  changed_ = gathered_ = false;
+}
+
+void Optimizer::share_state(std::shared_ptr<const StateSharing> sharing) {
+  if (!updates_in_place() || !own_.empty())
+    throw ConfigError(
+        "this optimizer's state cannot be shared out among processes",
+        "a number of its state needs more than one number of the gradients, as with Muon and LBFGS",
+        "use Adam, AdamW, SGD or another that takes each number by itself, or do not share it");
+  NamedTensors common = common_state();
+  std::map<std::string, Tensor> of_first;
+  for (const auto& [name, tensor] : common) {
+    sharing->broadcast(tensor);
+    of_first.emplace(name, tensor);
+  }
+  load_common_state(of_first);
+  states_.share(slab_, std::move(sharing));
+}
+
+void Optimizer::end_sharing(bool gathers) { states_.end_sharing(gathers); }
+
+// With those of other processes.
+const Tensor& Optimizer::whole_gradients() {
+  if (states_.sharing() != nullptr && !std::exchange(gathered_, true)) {
+    states_.sharing()->gather(slab_.gradients());
+    veldt::mark_changed(slab_.gradients());
+  }
+  return slab_.gradients();
 }
 
 const std::vector<Slab::Range>& Optimizer::use_gradients() {
@@ -177,16 +207,16 @@ const std::vector<Slab::Range>& Optimizer::use_gradients() {
 bool Optimizer::unscale_gradients(double scale) {
   clip_collected({.scale = 1 / scale});
   const NoGrad off;
-  return all_finite(slab_.gradients());
+  return all_finite(whole_gradients());
 }
 
 void Optimizer::zero_grad() {
   for (Tensor p : slab_.parameters()) p.zero_grad();
-  changed_ = false;
+  changed_ = gathered_ = false;
 }
 
-double Optimizer::norm_of_collected() const {
-  const Tensor& g = slab_.gradients();
+double Optimizer::norm_of_collected() {
+  const Tensor& g = whole_gradients();
   const double squares = kernels(g).dot(g.view(), g.view());
   const bool in_range = std::isfinite(squares) && squares > 1e-280;
   if (in_range || g.dtype() == DType::f32) return std::sqrt(squares);  // f32's squares are all within f64
@@ -245,21 +275,27 @@ std::optional<std::string> Optimizer::first_bad(const Tensor& slab) const {
 
 std::optional<std::string> Optimizer::first_bad_gradient() {
   use_gradients();
-  return first_bad(slab_.gradients());
+  return first_bad(whole_gradients());
 }
 
 std::optional<std::string> Optimizer::first_bad_parameter() const { return first_bad(slab_.values()); }
 
-NamedTensors Optimizer::state_dict() const {
+NamedTensors Optimizer::common_state() const {
   std::vector<double> rates;
   for (const GroupState& group : groups_) rates.push_back(group.lr);
   const Shape shape = rates.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(rates.size())};
   NamedTensors out{{"step", Tensor::from<std::int64_t>({}, std::span(&steps_, 1))},
                    {"lr", Tensor::from<double>(shape, rates)}};
   out.insert(out.end(), own_.begin(), own_.end());
-  for (const auto& [kind, slab] : states_)
+  return out;
+}
+
+NamedTensors Optimizer::state_dict() const {
+  NamedTensors out = common_state();
+  const std::vector<Tensor> slabs = states_.collected(slab_);
+  for (std::size_t kind = 0; kind < slabs.size(); ++kind)
     for (std::size_t i = 0; i < names().size(); ++i)
-      out.push_back({str(kind, ".", names()[i]), slab_.part(slab, i)});
+      out.push_back({str(states_.kinds()[kind], ".", names()[i]), slab_.part(slabs[kind], i)});
   return out;
 }
 
@@ -329,16 +365,26 @@ std::int64_t count_of(const char* owner, const char* name, const Tensor& saved) 
               str("use the ", owner, " and the model that it was saved from"));
 }
 
-void Optimizer::load_state_dict(const NamedTensors& state) {
-  NamedTensors own = this->state_dict();
-  const std::map<std::string, Tensor> given = matched("optimizer", own, state);
-  const std::int64_t steps = count_of("optimizer", "step", given.at("step"));
-  const std::vector<double> rates = to(given.at("lr"), DType::f64).values<double>();
+void Optimizer::load_common_state(const std::map<std::string, Tensor>& state) {
+  const std::int64_t steps = count_of("optimizer", "step", state.at("step"));
+  const std::vector<double> rates = to(state.at("lr"), DType::f64).values<double>();
   for (const double lr : rates) check_option("lr", lr, 0, kInfinity);
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].lr = rates[i];
   steps_ = steps;
-  for (auto& [name, tensor] : own)
-    if (name != "step" && name != "lr") tensor.assign(given.at(name));
+  for (auto& [name, tensor] : own_) tensor.assign(state.at(name));
+}
+
+void Optimizer::load_state_dict(const NamedTensors& state) {
+  NamedTensors own = common_state();  // for names and shapes, which are those of the parameters
+  for (const std::string& kind : states_.kinds())
+    for (std::size_t i = 0; i < names().size(); ++i)
+      own.push_back({str(kind, ".", names()[i]), parameters()[i]});
+  const std::map<std::string, Tensor> given = matched("optimizer", own, state);
+  load_common_state(given);
+  states_.forget();
+  for (std::size_t kind = 0; kind < states_.kinds().size(); ++kind)
+    for (std::size_t i = 0; i < names().size(); ++i)
+      states_.load(slab_, kind, i, given.at(str(states_.kinds()[kind], ".", names()[i])));
 }
 
 }  // namespace veldt::optim

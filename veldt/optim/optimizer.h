@@ -10,12 +10,14 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "veldt/core/optimizer_step.h"
 #include "veldt/optim/slab.h"
+#include "veldt/optim/state_slabs.h"
 
 namespace veldt::optim {
 
@@ -72,6 +74,17 @@ class Optimizer {
   // them, as the sum over processes does. Empty: nothing is.
   void before_use(std::function<void()> change) { change_ = std::move(change); }
 
+  // From now on this process keeps the state of its own ranges alone, and step() ends when it has the
+  // parameters that the others have changed. Every process calls it, and has the count of steps, the rates
+  // and the state of process 0 afterwards; so they do step(), gradient_norm(), clip_gradients(),
+  // first_bad_gradient() and state_dict(). Gradients need be right in the own ranges only; the functions that
+  // look at all of them get the others' first. Throws ConfigError for an optimizer whose state does not
+  // belong to single numbers (Muon, LBFGS).
+  void share_state(std::shared_ptr<const StateSharing> sharing);
+  // Ends that. `gathers`: every process calls it, process 0 has the whole state afterwards and the others
+  // zeros. Otherwise the state is lost: step() and state_dict() throw Error until load_state_dict().
+  void end_sharing(bool gathers);
+
   // The Euclidean norm of all gradients together.
   double gradient_norm();
   // Scales the gradients so that their norm is at most `max_norm`; returns the norm before. Throws
@@ -87,10 +100,12 @@ class Optimizer {
   std::optional<std::string> first_bad_parameter() const;
 
   // The state with which a resumed run continues with the same bits: "step" (i64), "lr" (f64; [groups] if
-  // there are several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory.
+  // there are several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory. Where the state is
+  // shared out every process calls it: process 0 gets all of it, gathered, and the others what is no slab.
   NamedTensors state_dict() const;
   // Copies a state_dict() back. Throws Error listing tensors that are missing, unexpected or of another
-  // shape; then nothing has changed. Options other than the rates are the constructor's.
+  // shape; then nothing has changed. Options other than the rates are the constructor's. Where the state is
+  // shared out each process is given the whole one, and keeps its part.
   void load_state_dict(const NamedTensors& state);
 
  protected:
@@ -111,8 +126,11 @@ class Optimizer {
   virtual void update(std::size_t group, Slab::Range range) = 0;
   // Whether update() does nothing but call optimize(), the same calls at each step.
   virtual bool updates_in_place() const { return true; }
-  const Tensor& state_slab(std::size_t kind) const { return states_[kind].tensor; }
-  const Tensor& state_slab(std::string_view kind) const;
+  // A state of a range, [end - begin], zeros at first. Shares memory.
+  Tensor state(std::size_t kind, Slab::Range range) const { return states_.part(slab_, kind, range); }
+  // The same of the whole slab. Throws Error where the state is shared out.
+  const Tensor& state_slab(std::size_t kind) const { return states_.whole(slab_, kind); }
+  const Tensor& state_slab(std::string_view kind) const { return state_slab(states_.number_of(kind)); }
   // Runs a kernel over the range of the values, the states and the gradients, in this order.
   void optimize(const OptimizerStep& step, Slab::Range range, std::initializer_list<std::string_view> kinds);
   // Saves and loads a tensor besides the slabs, under its name.
@@ -130,21 +148,25 @@ class Optimizer {
 
   std::optional<std::string> first_bad(const Tensor& slab) const;
   const std::vector<Slab::Range>& use_gradients();
-  double norm_of_collected() const;
+  double norm_of_collected();
   void step_over(const std::vector<Slab::Range>& ranges);
   void take_step(const std::function<bool()>& wanted);
   double clip_norm(double max_norm);
   void clip_collected(const ClipStep& step);
   static NamedTensors parameters_of(const std::vector<GroupSetup>& groups);
+  NamedTensors common_state() const;
+  void load_common_state(const std::map<std::string, Tensor>& state);
+  const Tensor& whole_gradients();
 
   Slab slab_;
-  NamedTensors states_;  // slabs by kind
+  StateSlabs states_;
   NamedTensors own_;
   std::vector<GroupState> groups_;
   Clip clip_;
   std::int64_t steps_ = 0;
   std::function<void()> change_;
-  bool changed_ = false;  // since the last step, or zero_grad()
+  bool changed_ = false;   // since the last step, or zero_grad()
+  bool gathered_ = false;  // gradients of other processes, since then
 };
 
 // Parameters under the names "0", "1", ..., for lists without any: a state with such names does not fit an
