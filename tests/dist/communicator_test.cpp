@@ -62,7 +62,7 @@ TEST(Communicator, SumsOfHalvesAreRoundedAlike) {
     EXPECT_THAT(run_ranks(3,
                           [&](Communicator& ranks) {
                             const Tensor x = numbers(static_cast<std::uint64_t>(ranks.rank()), count);
-                            ranks.begin_sum({x.view()}, x.view(), 3, true).wait();
+                            ranks.begin_sum({x.view()}, x.view(), 3, {.halves = true}).wait();
                             const std::lock_guard lock(mutex);
                             sums.push_back(x.values<float>());
                           }),
@@ -81,32 +81,34 @@ TEST(Communicator, SumsOfHalvesAreRoundedAlike) {
 TEST(Communicator, ScatteredSumsThatAreGatheredAreTheWholeSum) {
   for (const std::int64_t count : {0, 5, 50, 20'000, 20'001})
     for (const bool halves : {false, true})
-      EXPECT_THAT(run_ranks(3,
-                            [&](Communicator& ranks) {
-                              const auto own = [&] {
-                                return numbers(static_cast<std::uint64_t>(ranks.rank()), count);
-                              };
-                              const Tensor whole = own(), parts = own(), more = zeros({7});
-                              std::uint64_t bytes[] = {ranks.bytes_sent(), 0, 0, 0};
-                              ranks.begin_sum({whole.view()}, whole.view(), 3, halves).wait();
-                              bytes[1] = ranks.bytes_sent();
-                              ranks.begin_sum({parts.view()}, parts.view(), 3, halves, true).wait();
-                              bytes[2] = ranks.bytes_sent();
-                              const Numbers mine = share_of_numbers(count, ranks.rank(), 3);
-                              EXPECT_EQ(narrow(parts, 0, mine.begin, mine.size()).values<float>(),
-                                        narrow(whole, 0, mine.begin, mine.size()).values<float>());
-                              ranks.begin_gather({parts.view(), more.view()}).wait();
-                              bytes[3] = ranks.bytes_sent();
-                              EXPECT_EQ(parts.values<float>(), whole.values<float>());
-                              if (count < 20'000) return;
-                              const std::uint64_t of_more = ranks.rank() == 2 ? 2 * 7 * sizeof(float) : 0;
-                              if (!halves) {
-                                EXPECT_EQ(bytes[1] - bytes[0] + of_more, bytes[3] - bytes[1]);
-                              }
-                              EXPECT_NEAR(static_cast<double>(bytes[2] - bytes[1]),
-                                          static_cast<double>(bytes[1] - bytes[0]) / 2, 130);
-                            }),
-                  Each(IsEmpty()));
+      EXPECT_THAT(
+          run_ranks(3,
+                    [&](Communicator& ranks) {
+                      const auto own = [&] {
+                        return numbers(static_cast<std::uint64_t>(ranks.rank()), count);
+                      };
+                      const Tensor whole = own(), parts = own(), more = zeros({7});
+                      std::uint64_t bytes[] = {ranks.bytes_sent(), 0, 0, 0};
+                      ranks.begin_sum({whole.view()}, whole.view(), 3, {.halves = halves}).wait();
+                      bytes[1] = ranks.bytes_sent();
+                      ranks.begin_sum({parts.view()}, parts.view(), 3, {.halves = halves, .scattered = true})
+                          .wait();
+                      bytes[2] = ranks.bytes_sent();
+                      const Numbers mine = share_of_numbers(count, ranks.rank(), 3);
+                      EXPECT_EQ(narrow(parts, 0, mine.begin, mine.size()).values<float>(),
+                                narrow(whole, 0, mine.begin, mine.size()).values<float>());
+                      ranks.begin_gather({parts.view(), more.view()}).wait();
+                      bytes[3] = ranks.bytes_sent();
+                      EXPECT_EQ(parts.values<float>(), whole.values<float>());
+                      if (count < 20'000) return;
+                      const std::uint64_t of_more = ranks.rank() == 2 ? 2 * 7 * sizeof(float) : 0;
+                      if (!halves) {
+                        EXPECT_EQ(bytes[1] - bytes[0] + of_more, bytes[3] - bytes[1]);
+                      }
+                      EXPECT_NEAR(static_cast<double>(bytes[2] - bytes[1]),
+                                  static_cast<double>(bytes[1] - bytes[0]) / 2, 130);
+                    }),
+          Each(IsEmpty()));
 }
 
 TEST(Communicator, SumsOfATreeDoNotDependOnTheNumberOfRanks) {

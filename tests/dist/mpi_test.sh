@@ -19,6 +19,11 @@ for count in 1 2 3 4; do
     fail "$count processes have other weights than one"
 done
 
+# What cannot be shared out is refused before there is a folder.
+! launch 2 "$veldt" train xor.toml --data . --exact 5 --threads 1 --out none >none.log 2>&1 || fail 'a batch of 4 has 5 parts'
+expect none.log 'a batch of 4 examples cannot have 5 parts'
+[[ ! -e none ]] || fail 'a folder is left'
+
 # Otherwise the losses of one, to the last digits.
 "$veldt" train xor.toml --data . --threads 1 --quiet --json --out plain >plain.json
 for count in 2 3 4; do

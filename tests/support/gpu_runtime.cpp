@@ -260,6 +260,18 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return stream == nullptr ? remember(cudaErrorInvalidValue) : drain(*static_cast<Queue*>(stream));
 }
 
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  std::erase(queues(), static_cast<Queue*>(stream));
+  delete static_cast<Queue*>(stream);
+  return cudaSuccess;
+}
+// At once, which is one of the orders in which a device may do it.
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  void* const other = *static_cast<cudaStream_t*>(event);
+  return other == nullptr || other == stream ? cudaSuccess : cudaStreamSynchronize(other);
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
   const Lock lock(device().mutex);
   *pool = device().pools.emplace_back(new MemoryPool);
@@ -340,6 +352,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   void* const stream = *static_cast<cudaStream_t*>(event);
   return stream == nullptr ? cudaSuccess : cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete static_cast<cudaStream_t*>(event);
+  return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,

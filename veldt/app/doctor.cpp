@@ -130,6 +130,15 @@ void report_mpi(Report& report) {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
+// What moves sums between devices of several processes.
+std::string links_of(DeviceKind kind) {
+  try {
+    return link_library(kind);
+  } catch (const Error& error) {
+    return fmt::format("the memory of the host ({})", error.why());
+  }
+}
+
 // A missing device is not a failure: the cpu then does all.
 void report_devices(Report& report, DeviceKind kind) {
   const DeviceReport found = look_for_devices(kind);
@@ -148,10 +157,12 @@ void report_devices(Report& report, DeviceKind kind) {
   Json facts{{"usable", found.usable}, {"library", found.path}, {"devices", devices}};
   if (found.usable) {
     const std::string products = device_library(kind).matrix_library();
-    text += fmt::format("; driver {}, runtime {}, {}; matrix products by {}",
+    const std::string links = links_of(kind);
+    text += fmt::format("; driver {}, runtime {}, {}; matrix products by {}; sums over processes by {}",
                         version_text(found.devices[0].driver_version),
-                        version_text(found.devices[0].runtime_version), found.path, products);
+                        version_text(found.devices[0].runtime_version), found.path, products, links);
     facts["matrix_products"] = products;
+    facts["links"] = links;
   } else {
     text = "none: " + found.reason + (found.path.empty() ? "" : " (" + found.path + ")");
   }

@@ -263,7 +263,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
-  const DeviceChoice device = choose_device(flags.device);
+  const DeviceChoice device = ranks.choose_device(flags.device);
   if (ranks.is_first()) check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels, context);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
@@ -280,6 +280,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   }
   field::Fitter fitter(truth, field::choices_for(truth, wishes));
   if (!ranks.alone()) ranks.must_agree(facts_of_fit(flags, fitter));
+  ranks.note_way_between(device.device);
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,

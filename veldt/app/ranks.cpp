@@ -21,6 +21,7 @@
 #include "veldt/dist/mpi.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
+#include "veldt/tensor/device_library.h"
 
 namespace veldt::app {
 namespace {
@@ -132,6 +133,21 @@ void Ranks::must_be_alone(const std::string& what) const {
 
 void Ranks::barrier() const {
   if (!alone()) communicator_->barrier();
+}
+
+DeviceChoice Ranks::choose_device(const std::string& name) const {
+  if (!alone() && name == veldt::name_of(DeviceKind::cuda))
+    if (const std::size_t count = look_for_devices(DeviceKind::cuda).devices.size(); count > 0)
+      return veldt::choose_device(
+          fmt::format("{}:{}", name, static_cast<std::size_t>(communicator_->local_rank()) % count));
+  return veldt::choose_device(name);
+}
+
+void Ranks::note_way_between(Device device) const {
+  if (alone() || device == Device{}) return;
+  const std::string way = communicator_->way_between(device);
+  if (is_first() && !context_.quiet && way.starts_with("the memory"))
+    print_warning(fmt::format("gradients go to other GPUs through {}", way));
 }
 
 void Ranks::report_timeline(const std::string& folder) {

@@ -13,6 +13,7 @@
 #include "veldt/app/frame.h"
 #include "veldt/cli/context.h"
 #include "veldt/dist/communicator.h"
+#include "veldt/tensor/backends.h"
 
 namespace veldt::app {
 
@@ -36,6 +37,11 @@ class Ranks {
   // Throws UsageError if there are several: `what` is for one process.
   void must_be_alone(const std::string& what) const;
   void barrier() const;
+  // choose_device(name). Of a kind without a number, such as "cuda", each rank of a machine gets the next
+  // one, and the first again where there are fewer.
+  DeviceChoice choose_device(const std::string& name) const;
+  // Once all compute on that device: warns, on rank 0, if what they exchange goes through the host's memory.
+  void note_way_between(Device device) const;
 
   // Called by all after the work: where the time went is printed by rank 0, and written as FOLDER/trace.json,
   // for Chrome's trace viewer. Only if it was profiled.

@@ -137,7 +137,7 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
-  const Device device = choose_device(flags.device).device;
+  const Device device = ranks.choose_device(flags.device).device;
   if (std::error_code failed; std::filesystem::is_directory(flags.model, failed))
     throw UsageError(fmt::format("cannot draw the folder {}", flags.model),
                      "render draws one model at a time",

@@ -337,8 +337,21 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"until", flags.until}};
 }
 
+// Before a folder is made.
+void check_parts(const TrainFlags& flags, const Training& training, const Ranks& ranks) {
+  const std::int64_t size = ranks.alone() ? 1 : ranks.communicator()->size();
+  const std::int64_t batch = training.train.options().batch, parts = flags.exact > 0 ? flags.exact : size;
+  if (parts > batch)
+    throw UsageError(fmt::format("a batch of {} examples cannot have {} parts", batch, parts),
+                     flags.exact > 0 ? "each part of --exact has an example" : "each process has an example",
+                     "use a larger data.batch, or fewer parts or processes");
+  if (parts < size)
+    throw UsageError(fmt::format("--exact {} is too few for {} processes", parts, size),
+                     "each computes a part at least", "give more parts, or start fewer processes");
+}
+
 int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
-  const DeviceChoice device = choose_device(flags.device);
+  const DeviceChoice device = ranks.choose_device(flags.device);
   const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
   recipe::check_model(recipe);
   recipe::check_values_are_read(recipe);
@@ -364,6 +377,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (!ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
   if (!ranks.alone()) ranks.must_agree(facts_of(recipe, flags));
   Training training(recipe, flags.data, device.device);
+  check_parts(flags, training, ranks);
   const std::string model_file = in_run(flags, "model.safetensors");
   if (ranks.is_first()) {
     io::make_directories(flags.out);
@@ -380,6 +394,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (!ranks.alone()) {
     const std::string resume = command_to_resume(context, "train", "--out", flags.out);
     ranks.resume_with(resume);
+    ranks.note_way_between(device.device);
     if (!context.quiet)
       print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",
                              in_run(flags, "checkpoints"), resume));

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "veldt/core/backend.h"
 #include "veldt/core/convolution.h"
+#include "veldt/core/device_links.h"
 #include "veldt/core/device_steps.h"
 #include "veldt/core/grid.h"
 #include "veldt/core/mlp.h"
@@ -35,6 +37,13 @@ struct DevicePlugin {
   const Backend& (*open)(Device);
   // The library that multiplies large matrices, for `veldt doctor`: "cublasLt 13.1.0". Takes up to a second.
   std::string (*matrix_library)();
+  // Messages to devices of other processes: what moves them ("NCCL 2.27.7"), and a set of processes, each
+  // with a device, that have been given the same id, which one of them has made. open_links returns when all
+  // have called it, after open. All throw DeviceError where nothing can move them, and are null for a device
+  // that knows of none.
+  std::string (*link_library)() = nullptr;
+  std::string (*new_links_id)() = nullptr;
+  std::unique_ptr<DeviceLinks> (*open_links)(const std::string& id, int rank, int size) = nullptr;
 };
 
 // A hash of the parts that must match between a library and a program that share a Backend: the list of

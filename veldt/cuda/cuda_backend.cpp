@@ -3,6 +3,7 @@
 #include "veldt/cuda/cublas_lt.h"
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/nccl.h"
 #include "veldt/cuda/range.h"
 #include "veldt/kernels/formula_name.h"
 
@@ -50,6 +51,9 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin* vel
       .facts = veldt::cuda::device_facts,
       .open = veldt::cuda::open,
       .matrix_library = veldt::cuda::matrix_library,
+      .link_library = veldt::cuda::link_library,
+      .new_links_id = veldt::cuda::new_links_id,
+      .open_links = veldt::cuda::open_links,
   };
   return &plugin;
 }

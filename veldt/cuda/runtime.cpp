@@ -21,6 +21,7 @@ struct OpenDevice {
 };
 OpenDevice g_device;
 void (*g_make_room)() = nullptr;
+thread_local cudaStream_t t_stream = nullptr;  // of a thread that computes in another one
 
 // Memory that the device reads by itself, so that an upload need not be waited for: slots in turn, each with
 // an event that tells when the device has read it. Small uploads share a slot.
@@ -124,7 +125,9 @@ void* allocate_from(cudaMemPool_t pool, std::size_t bytes) {
 
 }  // namespace
 
-cudaStream_t compute_stream() { return g_device.stream; }
+cudaStream_t main_stream() { return g_device.stream; }
+cudaStream_t compute_stream() { return t_stream != nullptr ? t_stream : g_device.stream; }
+void compute_in(cudaStream_t stream) { t_stream = stream; }
 int multiprocessors() { return g_device.multiprocessors; }
 std::size_t shared_bytes() { return g_device.shared_bytes; }
 std::size_t cache_bytes() { return g_device.cache_bytes; }

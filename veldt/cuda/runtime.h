@@ -13,6 +13,10 @@ namespace veldt::cuda {
 
 // The stream that kernels and copies are put into, in order. Stream 0 is never used: it waits for all others.
 cudaStream_t compute_stream();
+// That of tensors; compute_stream() is another one on a thread that has said so, with null for this one
+// again.
+cudaStream_t main_stream();
+void compute_in(cudaStream_t stream);
 // Multiprocessors of the device.
 int multiprocessors();
 // Bytes of shared memory that a block may have.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -14,7 +15,9 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
-#include "veldt/dist/sum_tree.h"
+#include "veldt/dist/carriers.h"
+#include "veldt/dist/collectives.h"
+#include "veldt/dist/device_sums.h"
 #include "veldt/dist/sums.h"
 #include "veldt/dist/wire.h"
 #include "veldt/ops/arrange.h"
@@ -30,7 +33,8 @@ struct Communicator::Pending::Job {
   std::function<void()> work;
   std::mutex mutex;
   std::condition_variable over;
-  bool always = false;  // even after a failure
+  std::function<void()> after;  // by whoever waits for it
+  bool always = false;          // even after a failure
   bool done = false;
   std::exception_ptr failure;
 
@@ -50,6 +54,7 @@ void Communicator::Pending::wait() {
   std::unique_lock lock(job->mutex);
   job->over.wait(lock, [&] { return job->done; });
   if (job->failure) std::rethrow_exception(job->failure);
+  if (job->after) job->after();
 }
 
 struct Communicator::Worker {
@@ -81,6 +86,7 @@ struct Communicator::Worker {
         wire->transport().close();
       } catch (const std::exception&) {  // those who waited know of it, or nobody does
       }
+    device_sums.reset();
     wire.reset();
   }
 
@@ -100,6 +106,7 @@ struct Communicator::Worker {
   void fail() {
     failure = std::current_exception();
     if (wire) wire->cancel();
+    if (device_sums) device_sums->abandon();
   }
 
   // The next one; null after the last. Looks for signs of life while there is none.
@@ -137,6 +144,7 @@ struct Communicator::Worker {
 
   CommunicatorOptions options;
   std::unique_ptr<Wire> wire;
+  std::unique_ptr<DeviceSums> device_sums;
   std::exception_ptr failure;  // of the thread; others read it in a job
   std::mutex mutex;
   std::condition_variable wake;
@@ -166,57 +174,6 @@ class Staged {
   Tensor original_, host_;
 };
 
-void gather_bytes(Wire& wire, const void* own, char* all, std::size_t bytes) {
-  wire.begin("all_gather", bytes);
-  for (int r = 0; r < wire.size(); ++r) {
-    char* const place = all + static_cast<std::size_t>(r) * bytes;
-    if (r == wire.rank()) {
-      if (bytes > 0) std::memcpy(place, own, bytes);
-      continue;
-    }
-    wire.send(r, own, bytes);
-    wire.receive(r, place, bytes);
-  }
-  wire.finish();
-}
-
-std::vector<std::string> gather_texts(Wire& wire, const std::string& own) {
-  const auto count = static_cast<std::size_t>(wire.size());
-  std::vector<std::uint64_t> lengths(count);
-  const std::uint64_t length = own.size();
-  gather_bytes(wire, &length, reinterpret_cast<char*>(lengths.data()), sizeof length);
-  std::vector<std::string> all(count);
-  wire.begin("all_gather of text", 0);
-  for (int r = 0; r < wire.size(); ++r) {
-    const auto at = static_cast<std::size_t>(r);
-    all[at].resize(lengths[at]);
-    if (r == wire.rank()) {
-      all[at] = own;
-      continue;
-    }
-    wire.send(r, own.data(), own.size());
-    wire.receive(r, all[at].data(), all[at].size());
-  }
-  wire.finish();
-  return all;
-}
-
-// Along a binomial tree: after k rounds 2^k ranks have it.
-void broadcast_bytes(Wire& wire, void* data, std::size_t bytes, int root) {
-  wire.begin("broadcast", bytes);
-  const int size = wire.size(), place = (wire.rank() - root + size) % size;
-  int round = 1;
-  for (; round < size; round *= 2)
-    if ((place & round) != 0) {
-      wire.receive((place - round + root) % size, data, bytes);
-      wire.finish();
-      break;
-    }
-  for (round /= 2; round > 0; round /= 2)
-    if (place + round < size) wire.send((place + round + root) % size, data, bytes);
-  wire.finish();
-}
-
 std::string place_of_process(const std::string& host) { return str(host, " (process ", ::getpid(), ")"); }
 
 }  // namespace
@@ -228,7 +185,10 @@ Communicator::Communicator(const TransportFactory& make, CommunicatorOptions opt
   submit("beginning", 0, [this] {
     Wire& wire = *worker_->wire;
     rank_ = wire.rank(), size_ = wire.size();
-    wire.set_places(gather_texts(wire, place_of_process(wire.transport().host())));
+    const std::string host = wire.transport().host();
+    const std::vector<std::string> hosts = gather_texts(wire, host);
+    local_rank_ = static_cast<int>(std::count(hosts.begin(), hosts.begin() + rank_, host));
+    wire.set_places(gather_texts(wire, place_of_process(host)));
   }).wait();
 }
 
@@ -283,7 +243,7 @@ void Communicator::all_reduce(const Tensor& t) {
 }
 
 Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
-                                              std::int64_t leaves, bool halves, bool scattered) {
+                                              std::int64_t leaves, const SumOptions& options) {
   const std::size_t own = nodes_within(leaves, share_of_leaves(leaves, rank_, size_)).size();
   if (leaves < size_ || nodes.size() != own)
     throw ConfigError(
@@ -298,24 +258,60 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
       throw ShapeError(str("cannot sum ", node.dtype, ' ', node.shape, " into ", out.dtype, ' ', out.shape),
                        "a sum has the form of what is added", "give lists of one form");
   if (alone()) {  // one node, the whole tree
-    if (nodes[0].data != out.data) backend(Device{}).copy(nodes[0], out);
+    if (nodes[0].data != out.data) backend(options.device).copy(nodes[0], out);
     return {};
   }
-  return submit("sum", bytes_of(out), [this, nodes, out, leaves, halves, scattered] {
-    worker_->wire->begin("sum", bytes_of(out));
-    sum_over_ranks(*worker_->wire, nodes, out, leaves, halves, scattered);
+  const std::size_t bytes = bytes_of(out);
+  if (options.device != Device{})
+    return submit_on(options.device, "sum", bytes, [=](DeviceSums& sums, const DeviceLinks::Mark& after) {
+      return sums.sum(nodes, out, leaves, options, after);
+    });
+  return submit("sum", bytes, [=, this] {
+    worker_->wire->begin("sum", bytes);
+    HostCarrier carrier(*worker_->wire);
+    sum_over_ranks(carrier, nodes, out, leaves, options);
   });
 }
 
-Communicator::Pending Communicator::begin_gather(const std::vector<View>& lists) {
+Communicator::Pending Communicator::begin_gather(const std::vector<View>& lists, Device device) {
   if (alone()) return {};
   std::size_t bytes = 0;
   for (const View& list : lists) bytes += bytes_of(list);
-  return submit("gather", bytes, [this, lists, bytes] {
+  if (device != Device{})
+    return submit_on(device, "gather", bytes, [=](DeviceSums& sums, const DeviceLinks::Mark& after) {
+      return sums.gather(lists, after);
+    });
+  return submit("gather", bytes, [=, this] {
     worker_->wire->begin("gather", bytes);
-    gather_shares(*worker_->wire, lists);
+    HostCarrier carrier(*worker_->wire);
+    gather_shares(carrier, lists);
   });
 }
+
+DeviceSums& Communicator::sums_on(Device device) {
+  if (!worker_->device_sums)
+    submit("joining devices", 0, [this, device] {
+      worker_->device_sums = std::make_unique<DeviceSums>(*worker_->wire, device);
+    }).wait();
+  if (worker_->device_sums->device() != device)
+    throw ConfigError(str("this rank cannot sum on ", device),
+                      str("it does so on ", worker_->device_sums->device()), "keep to one device");
+  return *worker_->device_sums;
+}
+
+Communicator::Pending Communicator::submit_on(Device device, const char* name, std::uint64_t bytes,
+                                              const DeviceWork& work) {
+  DeviceSums& sums = sums_on(device);
+  const auto mark = std::make_shared<DeviceLinks::Mark>(sums.computed());
+  Pending pending = submit(name, bytes, [=, this, &sums] {
+    worker_->wire->begin(name, bytes);
+    *mark = work(sums, *mark);
+  });
+  pending.job_->after = [&sums, mark] { sums.compute_after(*mark); };
+  return pending;
+}
+
+std::string Communicator::way_between(Device device) { return alone() ? "" : sums_on(device).way(); }
 
 void Communicator::broadcast(const Tensor& t, int root) {
   check_rank(root);
@@ -332,11 +328,7 @@ std::string Communicator::broadcast(const std::string& text, int root) {
   std::string result = text;
   if (alone()) return result;
   submit("broadcast of text", text.size(), [&] {
-    Wire& wire = *worker_->wire;
-    std::uint64_t length = text.size();
-    broadcast_bytes(wire, &length, sizeof length, root);
-    result.resize(length);
-    broadcast_bytes(wire, result.data(), length, root);
+    result = broadcast_text(*worker_->wire, text, root);
   }).wait();
   return result;
 }

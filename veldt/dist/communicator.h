@@ -17,12 +17,16 @@
 #include <string>
 #include <vector>
 
+#include "veldt/core/device_links.h"
 #include "veldt/core/error.h"
+#include "veldt/dist/sum_tree.h"
 #include "veldt/dist/timeline.h"
 #include "veldt/dist/transport.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::dist {
+
+class DeviceSums;
 
 struct CommunicatorOptions {
   // Seconds without a sign of life after which a rank counts as lost; 0: never.
@@ -50,6 +54,8 @@ class Communicator {
   bool alone() const { return size_ == 1; }
   // "rank 2 on n3 (process 4711)"
   std::string name_of(int rank) const;
+  // How many ranks on this machine have lower numbers.
+  int local_rank() const { return local_rank_; }
 
   // All functions below throw LostError for a rank that is silent, and Error if ranks call different
   // functions; afterwards the communicator is of no more use.
@@ -92,14 +98,17 @@ class Communicator {
   };
   // The sum over the leaves of a tree (sum_tree.h), of which each rank has its share_of_leaves(): `nodes` has
   // a list of numbers for each of nodes_within() that share, and `out`, which may be one of them, becomes the
-  // sum. Whatever the number of ranks is, the bits are the same. All are contiguous, on the CPU, and of one
-  // length. Throws ConfigError for another number of nodes, ShapeError for other forms.
-  // `halves`: numbers of f32 are sent as bf16, which halves the bytes, and added as f32.
-  // `scattered`: only this rank's share_of_numbers() of `out` becomes the sum; the others say nothing.
-  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves, bool halves = false,
-                    bool scattered = false);
-  // Of each list every rank has its share_of_numbers(), and gets those of the others. Contiguous, on the CPU.
-  Pending begin_gather(const std::vector<View>& lists);
+  // sum. Whatever the number of ranks is, the bits are the same. All are contiguous, on the device of the
+  // options, and of one length. Throws ConfigError for another number of nodes, ShapeError for other forms.
+  Pending begin_sum(const std::vector<View>& nodes, const View& out, std::int64_t leaves,
+                    const SumOptions& options = {});
+  // Of each list every rank has its share_of_numbers(), and gets those of the others. Contiguous, on
+  // `device`.
+  Pending begin_gather(const std::vector<View>& lists, Device device = {});
+
+  // How those of a device other than the CPU get to other ranks: "NCCL 2.27.7", or "the memory of the host
+  // (rank 1 on n3: there is no libnccl.so.2)". All ranks call it. Empty if there is one rank.
+  std::string way_between(Device device);
 
   Timeline* timeline() const;
 
@@ -110,8 +119,11 @@ class Communicator {
   struct Worker;
   Pending submit(const char* name, std::uint64_t bytes, std::function<void()> work, bool always = false);
   void check_rank(int rank) const;
+  using DeviceWork = std::function<DeviceLinks::Mark(DeviceSums&, const DeviceLinks::Mark& after)>;
+  Pending submit_on(Device device, const char* name, std::uint64_t bytes, const DeviceWork& work);
+  DeviceSums& sums_on(Device device);
 
-  int rank_ = 0, size_ = 1;
+  int rank_ = 0, size_ = 1, local_rank_ = 0;
   int exceptions_ = 0;  // that were on their way when it was made
   std::unique_ptr<Worker> worker_;
 };

@@ -102,10 +102,14 @@ void GradientSum::on_ready(const Tensor& leaf) {
   }
 }
 
+SumOptions GradientSum::sum_options() const {
+  return {.halves = options_.halves, .scattered = is_shared_, .device = optimizer_.slab().values().device()};
+}
+
 void GradientSum::send(Bucket& bucket) {
   const View part = optim::Slab::view(optimizer_.slab().gradients(), bucket.range);
   host_work("gradients to other ranks", {part}, [this, &bucket](std::span<const View> views) {
-    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), options_.halves, is_shared_);
+    bucket.pending = ranks_.begin_sum({views[0]}, views[0], ranks_.size(), sum_options());
   });
 }
 
@@ -150,7 +154,7 @@ void GradientSum::finish() {
   if (sums_ || options_.leaves != ranks_.size()) {
     const std::vector<View> nodes = sums_ ? sums_->views() : std::vector<View>();
     const Timeline::Waiting now(ranks_.timeline(), "sums of gradients");
-    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, options_.halves, is_shared_).wait();
+    ranks_.begin_sum(nodes, gradients.view(), options_.leaves, sum_options()).wait();
     sums_.reset();
   } else {
     note_present();

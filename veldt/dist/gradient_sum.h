@@ -84,6 +84,7 @@ class GradientSum {
   void begin_sending();
   void on_ready(const Tensor& leaf);
   void send(Bucket& bucket);
+  SumOptions sum_options() const;
   void wait_for_buckets();
   void note_present();
   void agree_on_present();

@@ -60,12 +60,9 @@ std::vector<Slab::Range> OptimizerShare::ranges_of(int rank) const {
 void OptimizerShare::gather(const Tensor& slab) const {
   const Timeline::Waiting now(ranks_.timeline(), "parameters of other ranks");
   const NoGrad off;
-  const bool is_here = slab.device() == Device{};
-  const Tensor host = is_here ? slab : to(slab, Device{});
   std::vector<View> lists;
-  for (const Slab::Range piece : pieces_) lists.push_back(Slab::view(host, piece));
-  ranks_.begin_gather(lists).wait();
-  if (!is_here) Tensor(slab).assign(to(host, slab.device()));
+  for (const Slab::Range piece : pieces_) lists.push_back(Slab::view(slab, piece));
+  ranks_.begin_gather(lists, slab.device()).wait();
 }
 
 Tensor OptimizerShare::collect(const Tensor& part) const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "veldt/core/device.h"
+
 namespace veldt::dist {
 
 // Leaves begin .. end - 1.
@@ -33,5 +35,14 @@ Numbers share_of_numbers(std::int64_t count, int rank, int size);
 std::vector<Leaves> nodes_within(std::int64_t leaves, Leaves share);
 // Whether the two are what a node of the tree is halved into.
 bool are_halves(std::int64_t leaves, Leaves left, Leaves right);
+
+struct SumOptions {
+  // Numbers of f32 are sent as bf16, which halves the bytes, and added as f32.
+  bool halves = false;
+  // A rank gets the sums of its share_of_numbers() alone; what the others are afterwards says nothing.
+  bool scattered = false;
+  // Where the lists are.
+  Device device = {};
+};
 
 }  // namespace veldt::dist

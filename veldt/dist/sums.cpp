@@ -3,7 +3,6 @@
 
 #include "veldt/dist/sum_tree.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/tensor/tensor.h"
 
 namespace veldt::dist {
 namespace {
@@ -13,42 +12,34 @@ constexpr std::size_t kShort = 16 << 10;  // bytes
 
 View numbers_of(const View& list, const Numbers& part) { return part_of(list, part.begin, part.size()); }
 
-void send_list(Wire& wire, int to, const View& list) {
-  wire.send(to, list.data, static_cast<std::size_t>(numel(list.shape)) * size_of(list.dtype));
-}
-void receive_list(Wire& wire, int from, const View& list) {
-  wire.receive(from, list.data, static_cast<std::size_t>(numel(list.shape)) * size_of(list.dtype));
-}
-
 class RankSum {
  public:
-  RankSum(Wire& wire, const View& out, std::int64_t leaves, bool halves, bool scattered)
-      : wire_(wire),
+  RankSum(Carrier& carrier, const View& out, std::int64_t leaves, const SumOptions& options)
+      : carrier_(carrier),
         out_(out),
         leaves_(leaves),
         count_(numel(out.shape)),
-        halves_(halves && out.dtype == DType::f32),
-        scattered_(scattered),
+        halves_(options.halves && out.dtype == DType::f32),
+        scattered_(options.scattered),
         sent_as_(halves_ ? DType::bf16 : out.dtype),
         is_short_(static_cast<std::size_t>(count_) * size_of(out.dtype) <= kShort) {
-    for (int r = 0; r < wire.size(); ++r)
-      nodes_.push_back(nodes_within(leaves, share_of_leaves(leaves, r, wire.size())));
+    for (int r = 0; r < carrier.size(); ++r)
+      nodes_.push_back(nodes_within(leaves, share_of_leaves(leaves, r, carrier.size())));
   }
 
   void go(const std::vector<View>& mine) {
-    const Numbers own = part_of_rank(wire_.rank());
+    const Numbers own = part_of_rank(carrier_.rank());
     exchange(mine, own);
     const View sum = value_of({0, leaves_});
     if (is_short_ && !halves_) return copy(sum, out_);
     // The sums as they are sent: in `out`, or as halves, which are what this rank keeps of its own too.
-    const Tensor sent = empty({halves_ ? count_ : 0}, sent_as_);
-    const View all = halves_ ? sent.view() : out_;
+    const View all = halves_ ? carrier_.take(count_, sent_as_) : out_;
     copy(sum, numbers_of(as_list(all), own));
     if (scattered_) {
       if (halves_) copy(numbers_of(as_list(all), own), numbers_of(as_list(out_), own));
       return;
     }
-    if (!is_short_) gather_shares(wire_, {as_list(all)});
+    if (!is_short_) gather_shares(carrier_, {as_list(all)});
     if (halves_) copy(all, as_list(out_));
   }
 
@@ -61,48 +52,47 @@ class RankSum {
   void exchange(const std::vector<View>& mine, const Numbers& own) {
     std::int64_t values = 0;
     for (const auto& nodes : nodes_) values += std::ssize(nodes);
-    received_ = empty({values * own.size()}, sent_as_);
-    std::vector<Tensor> halves;  // of what is sent
+    const View received = carrier_.take(values * own.size(), sent_as_);
     std::vector<View> sent;
     for (const View& node : mine) {
       sent.push_back(as_list(node));
       if (!halves_) continue;
-      halves.push_back(empty({count_}, sent_as_));
-      copy(sent.back(), halves.back().view());
-      sent.back() = halves.back().view();
+      const View half = carrier_.take(count_, sent_as_);
+      copy(sent.back(), half);
+      sent.back() = half;
     }
-    for (int r = 0; r < wire_.size(); ++r) {
+    for (int r = 0; r < carrier_.size(); ++r) {
       const auto rank = static_cast<std::size_t>(r);
       for (std::size_t i = 0; i < nodes_[rank].size(); ++i) {
         const auto known = std::ssize(known_);
         const Numbers place{known * own.size(), (known + 1) * own.size()};
-        known_.push_back({nodes_[rank][i], numbers_of(received_.view(), place)});
-        if (r == wire_.rank())
+        known_.push_back({nodes_[rank][i], numbers_of(received, place)});
+        if (r == carrier_.rank())
           copy(numbers_of(sent[i], own), known_.back().value);
         else
-          receive_list(wire_, r, known_.back().value);
+          carrier_.receive(r, known_.back().value);
       }
-      if (r == wire_.rank()) continue;
-      for (const View& node : sent) send_list(wire_, r, numbers_of(node, part_of_rank(r)));
+      if (r == carrier_.rank()) continue;
+      for (const View& node : sent) carrier_.send(r, numbers_of(node, part_of_rank(r)));
     }
-    wire_.finish();
+    carrier_.finish();
     if (!halves_) return;
-    widened_ = empty({values * own.size()}, out_.dtype);
-    copy(received_.view(), widened_.view());
+    const View widened = carrier_.take(values * own.size(), out_.dtype);
+    copy(received, widened);
     for (std::size_t i = 0; i < known_.size(); ++i) {
       const auto begin = static_cast<std::int64_t>(i) * own.size();
-      known_[i].value = numbers_of(widened_.view(), {begin, begin + own.size()});
+      known_[i].value = numbers_of(widened, {begin, begin + own.size()});
     }
   }
 
   static View as_list(const View& v) { return {v.data, v.dtype, {numel(v.shape)}, {1}}; }
-  static void copy(const View& from, const View& to) {
-    if (numel(from.shape) > 0) backend(Device{}).copy(as_list(from), as_list(to));
+  void copy(const View& from, const View& to) const {
+    if (numel(from.shape) > 0) backend(carrier_.device()).copy(as_list(from), as_list(to));
   }
 
   // What a rank adds up.
   Numbers part_of_rank(int rank) const {
-    return is_short_ ? Numbers{0, count_} : share_of_numbers(count_, rank, wire_.size());
+    return is_short_ ? Numbers{0, count_} : share_of_numbers(count_, rank, carrier_.size());
   }
 
   // The sum over a node, in memory of this sum's own.
@@ -110,38 +100,37 @@ class RankSum {
     for (const Known& known : known_)
       if (known.node == node) return known.value;
     const View left = value_of(node.left()), right = value_of(node.right());
-    if (numel(left.shape) > 0) backend(Device{}).accumulate(right, left);
+    if (numel(left.shape) > 0) backend(carrier_.device()).accumulate(right, left);
     return left;
   }
 
-  Wire& wire_;
+  Carrier& carrier_;
   View out_;
   std::int64_t leaves_, count_;
   bool halves_, scattered_;
   DType sent_as_;
   bool is_short_;
   std::vector<std::vector<Leaves>> nodes_;  // of each rank
-  Tensor received_, widened_;
   std::vector<Known> known_;
 };
 
 }  // namespace
 
-void sum_over_ranks(Wire& wire, const std::vector<View>& mine, const View& out, std::int64_t leaves,
-                    bool halves, bool scattered) {
-  RankSum(wire, out, leaves, halves, scattered).go(mine);
+void sum_over_ranks(Carrier& carrier, const std::vector<View>& mine, const View& out, std::int64_t leaves,
+                    const SumOptions& options) {
+  RankSum(carrier, out, leaves, options).go(mine);
 }
 
-void gather_shares(Wire& wire, const std::vector<View>& lists) {
-  for (int r = 0; r < wire.size(); ++r) {
-    if (r == wire.rank()) continue;
+void gather_shares(Carrier& carrier, const std::vector<View>& lists) {
+  for (int r = 0; r < carrier.size(); ++r) {
+    if (r == carrier.rank()) continue;
     for (const View& list : lists) {
       const std::int64_t count = numel(list.shape);
-      send_list(wire, r, numbers_of(list, share_of_numbers(count, wire.rank(), wire.size())));
-      receive_list(wire, r, numbers_of(list, share_of_numbers(count, r, wire.size())));
+      carrier.send(r, numbers_of(list, share_of_numbers(count, carrier.rank(), carrier.size())));
+      carrier.receive(r, numbers_of(list, share_of_numbers(count, r, carrier.size())));
     }
   }
-  wire.finish();
+  carrier.finish();
 }
 
 }  // namespace veldt::dist

@@ -71,6 +71,15 @@ const DevicePlugin& device_library(DeviceKind kind) {
   return plugin;
 }
 
+std::string link_library(DeviceKind kind) {
+  const DevicePlugin& plugin = device_library(kind);
+  if (plugin.link_library == nullptr)
+    throw DeviceError(str("devices of the kind ", name_of(kind), " have no links"),
+                      "their library knows of none",
+                      "what they exchange goes through the memory of the host");
+  return plugin.link_library();
+}
+
 DeviceReport look_for_devices(DeviceKind kind) {
   DeviceReport report;
   try {

@@ -18,6 +18,10 @@ void set_device_library(DeviceKind kind, const std::string& path);
 // open() throws.
 const DevicePlugin& device_library(DeviceKind kind);
 
+// What moves sums from this kind of device to those of other processes, such as "NCCL 2.27.7". Throws
+// DeviceError if it is the memory of the host.
+std::string link_library(DeviceKind kind);
+
 struct DeviceReport {
   bool usable = false;
   std::string reason;  // one line; empty if usable
