@@ -23,6 +23,7 @@ View as_row(const View& v) { return {v.data, v.dtype, {numel(v.shape)}, {1}}; }
 Tensor summed(const Tensor& x, Communicator& ranks) {
   const Tensor sum = host_copy(x);
   host_work("sum of ranks", {sum.view()}, [&ranks](std::span<const View> views) {
+    const Timeline::Waiting now(ranks.timeline(), "a sum of ranks");
     const View row = as_row(views[0]);
     ranks.begin_sum({row}, row, ranks.size()).wait();
   });
