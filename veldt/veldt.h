@@ -126,6 +126,7 @@
 #include "veldt/dist/in_process.h"
 #include "veldt/dist/mpi.h"
 #include "veldt/dist/pipeline.h"
+#include "veldt/dist/sync_batch_norm.h"
 #include "veldt/dist/tensor_parallel.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"

@@ -32,6 +32,17 @@ for count in 2 3 4; do
   same_losses plain "ranks$count" || fail "$count processes have other losses than one"
 done
 
+# With the optimizer's state shared out: the same files, also after a resume with another number.
+launch 3 "$veldt" train xor.toml --data . --threads 1 --quiet --share-optimizer --out shared >/dev/null
+for file in model optim; do
+  cmp {ranks3,shared}/checkpoints/ckpt-00000100/$file.safetensors || fail "a shared optimizer has written another $file"
+done
+launch 2 "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --share-optimizer --every 0.001s \
+  --until 0.5 --set train.evaluate_every=50 --out parts >/dev/null
+launch 4 "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --share-optimizer --resume \
+  --set train.evaluate_every=50 --out parts >/dev/null
+same_weights one parts || fail 'a shared optimizer that was resumed has other weights'
+
 # A fit: a picture of a disc on a slope, as text, which a pixel table is too.
 python3 - >disc.csv <<'END'
 print("x,y,r,g,b")

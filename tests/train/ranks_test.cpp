@@ -23,6 +23,7 @@
 #include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/muon.h"
 #include "veldt/optim/sgd.h"
 #include "veldt/train/trainer.h"
 
@@ -191,6 +192,70 @@ TEST(TrainerOnRanks, ARunGoesOnWithAnotherNumberOfRanks) {
   EXPECT_FALSE(std::filesystem::exists(dir / "a-not"));
 }
 
+// The weights and the files of plain training, in any mixture of numbers of ranks.
+TEST(TrainerOnRanks, ASharedOptimizerTakesTheSameStepsAndWritesTheSameFiles) {
+  const test::TempDir dir;
+  const auto learn = [&](const std::string& name, int size, FitOptions options) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> states;
+    EXPECT_THAT(run_ranks(size,
+                          [&](dist::Communicator& ranks) {
+                            Pupil pupil("norm", {.ema_decay = 0.9});
+                            FitOptions own = options;
+                            own.steps = 14, own.ranks = &ranks, own.out = dir / name;
+                            pupil.trainer->fit(*pupil.train, nullptr, own);
+                            const std::lock_guard lock(mutex);
+                            states.push_back(pupil.state());
+                          }),
+                Each(IsEmpty()));
+    EXPECT_THAT(states, Each(states.front()));
+    return states.front();
+  };
+  const auto file = [&](const std::string& name, int step, const char* what) {
+    return test::bytes_of(dir /
+                          (name + str("/checkpoints/ckpt-000000", step < 10 ? "0" : "", step, '/', what)));
+  };
+  for (const std::int64_t parts : {0, 4}) {
+    const std::string of = str(parts);
+    const std::vector<float> plain = learn("plain" + of, 3, {.parts = parts}),
+                             shared = learn("shared" + of, 3, {.parts = parts, .share_optimizer = true});
+    EXPECT_EQ(plain, shared);
+    learn("stopped" + of, 3, {.pause = 5, .parts = parts, .share_optimizer = true});
+    learn("plain_stopped" + of, 3, {.pause = 5, .parts = parts});
+    for (const char* what : {"model.safetensors", "optim.safetensors"}) {
+      EXPECT_FALSE(file("plain" + of, 14, what).empty());
+      EXPECT_EQ(file("plain" + of, 14, what), file("shared" + of, 14, what));
+      EXPECT_EQ(file("plain_stopped" + of, 5, what), file("stopped" + of, 5, what));
+    }
+    const int other = parts == 0 ? 3 : 2;
+    EXPECT_EQ(learn("stopped" + of, other, {.resume = true, .parts = parts, .share_optimizer = true}), plain);
+    EXPECT_EQ(learn("plain_stopped" + of, 3, {.resume = true, .parts = parts, .share_optimizer = true}),
+              plain);
+    learn("back" + of, 3, {.pause = 5, .parts = parts, .share_optimizer = true});
+    EXPECT_EQ(learn("back" + of, other, {.resume = true, .parts = parts}), plain);
+  }
+}
+
+// Rank 0 has the whole state between two fits, and gives it to the others.
+TEST(TrainerOnRanks, ASharedOptimizerMayBeFittedTwice) {
+  std::mutex mutex;
+  std::vector<std::vector<float>> states;
+  for (const int shared : {0, 1, 2, 3})
+    EXPECT_THAT(run_ranks(3,
+                          [&](dist::Communicator& ranks) {
+                            Pupil pupil("dense");
+                            for (int fit = 0; fit < 2; ++fit)
+                              pupil.trainer->fit(
+                                  *pupil.train, nullptr,
+                                  {.steps = 5, .ranks = &ranks, .share_optimizer = (shared >> fit) % 2 == 1});
+                            const std::lock_guard lock(mutex);
+                            states.push_back(pupil.state());
+                          }),
+                Each(IsEmpty()));
+  EXPECT_EQ(states.size(), 12U);
+  EXPECT_THAT(states, Each(states.front()));
+}
+
 TEST(TrainerOnRanks, NamesTheRankWhoseDataAreBad) {
   const std::vector<std::string> failures = run_ranks(3, [&](dist::Communicator& ranks) {
     Pupil pupil("dense");
@@ -233,6 +298,13 @@ TEST(TrainerOnRanks, RefusesWhatCannotBeShared) {
                             {.steps = 5, .ranks = &ranks, .parts = 4, .half_gradients = true});
        }))
     EXPECT_THAT(failure, HasSubstr("contradict each other"));
+  for (const std::string& failure : run_ranks(2, [&](dist::Communicator& ranks) {
+         Pupil pupil("dense");
+         optim::Muon muon(pupil.net.named_parameters());
+         Trainer(pupil.net, muon)
+             .fit(*pupil.train, nullptr, {.steps = 5, .ranks = &ranks, .share_optimizer = true});
+       }))
+    EXPECT_THAT(failure, HasSubstr("this optimizer's state cannot be shared out"));
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training,
   o.ranks = ranks.communicator();
   o.parts = flags.exact;
   o.half_gradients = flags.half_gradients;
+  o.share_optimizer = flags.share_optimizer;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
@@ -334,6 +335,7 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"resume", flags.resume},
           {"exact", flags.exact},
           {"half_gradients", flags.half_gradients},
+          {"share_optimizer", flags.share_optimizer},
           {"until", flags.until}};
 }
 
@@ -491,6 +493,8 @@ Run add_train(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_switch(verb, "--half-gradients", flags->half_gradients,
              "several processes send gradients as bf16: half the bytes, for slow networks");
+  add_switch(verb, "--share-optimizer", flags->share_optimizer,
+             "several processes each keep a part of the optimizer's state: the same bits in less memory");
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(

@@ -21,6 +21,7 @@ Tensor host_copy(const Tensor& x) {
 Tensor summed(const Tensor& x, Communicator& ranks) {
   const Tensor sum = host_copy(x);
   host_work("sum of ranks", {sum.view()}, [&ranks](std::span<const View> views) {
+    const Timeline::Waiting now(ranks.timeline(), "a sum of ranks");
     ranks.begin_sum({views[0]}, views[0], ranks.size()).wait();
   });
   return to(sum, x.device());

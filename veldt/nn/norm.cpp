@@ -122,6 +122,12 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
                           eps_);
   std::int64_t count = of_examples_ ? std::min<std::int64_t>(1, given.size(0)) : given.size(0);
   for (int d = 2; d < given.rank(); ++d) count *= given.size(d);
+  const auto tracks = [&] { return running_mean_.defined() && !recomputing(); };
+  if (!of_examples_ && parts_ && parts_->sum && training()) {
+    const PartNormed r = batch_norm_of_parts(given, weight_, bias_, eps_, *parts_);
+    if (tracks()) track(r.mean, r.unbiased);
+    return r.y;
+  }
   if (count < 2)
     throw ShapeError(str(name(), " cannot find a variance in ", given.shape()),
                      str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
@@ -129,13 +135,13 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   if (of_examples_ && !running_mean_.defined())  // each channel is a group
     return veldt::to(group_norm(given, channels_, weight_, bias_, eps_), given.dtype());
   const BatchNormed r = (of_examples_ ? norm_of_examples : batch_norm)(given, weight_, bias_, eps_);
-  if (running_mean_.defined() && !recomputing()) track(r.mean, r.variance, count);
+  const auto n = static_cast<double>(count);
+  if (tracks()) track(r.mean, r.variance * (n / (n - 1)));
   return r.y;
 }
 
-// mean, variance [c] or of n examples, [n c], of `count` numbers each. Reads no values on the host, so a Plan
-// can record it.
-void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t count) const {
+// mean, unbiased variance [c] or of n examples, [n c]. Reads no values on the host, so a Plan can record it.
+void ChannelNorm::track(const Tensor& mean, const Tensor& unbiased) const {
   NoGrad off;
   if (!of_examples_) Tensor(num_batches_tracked_).assign(num_batches_tracked_ + 1);
   const auto blend = [&](Tensor running, const Tensor& batch) {
@@ -145,8 +151,7 @@ void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t
                              : lerp(before, now, reciprocal(veldt::to(num_batches_tracked_, now.dtype()))));
   };
   blend(running_mean_, mean);
-  const auto n = static_cast<double>(count);
-  blend(running_var_, variance * (n / (n - 1)));
+  blend(running_var_, unbiased);
 }
 
 LayerNorm::LayerNorm(const Shape& normalized_shape, LayerNormOptions o)

@@ -3,10 +3,16 @@
 // Tests: tests/nn/norm_test.cpp
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "veldt/nn/module.h"
+
+namespace veldt {
+struct BatchParts;
+}
 
 namespace veldt::nn {
 
@@ -25,6 +31,12 @@ class ChannelNorm : public Module {
   const Tensor& running_mean() const { return running_mean_; }
   const Tensor& running_var() const { return running_var_; }
 
+  // From now on, in training, a batch norm's batch is a part of a larger one, of which other processes have
+  // the rest: `parts` adds up over all of them, so that mean, variance and running statistics are those of
+  // the whole (torch.nn.SyncBatchNorm). All processes call forward() and backward() in the same order. Null
+  // ends that; an instance norm ignores it. Used by dist::SyncBatchNorm.
+  void share_batch(std::shared_ptr<const BatchParts> parts) { parts_ = std::move(parts); }
+
  protected:
   struct Options {
     bool of_examples;
@@ -39,7 +51,7 @@ class ChannelNorm : public Module {
  private:
   std::string name() const;
   void check(const Tensor& x) const;
-  void track(const Tensor& mean, const Tensor& variance, std::int64_t count) const;
+  void track(const Tensor& mean, const Tensor& unbiased) const;
 
   int dims_;
   std::int64_t channels_;
@@ -47,6 +59,7 @@ class ChannelNorm : public Module {
   double eps_;
   std::optional<double> momentum_;
   Tensor weight_, bias_, running_mean_, running_var_, num_batches_tracked_;
+  std::shared_ptr<const BatchParts> parts_;
 };
 
 struct BatchNormOptions {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/index.h"
@@ -155,6 +156,73 @@ BatchNormed batch_norm(const Tensor& given, const Tensor& given_weight, const Te
     return {dx, dweight, dbias};
   });
   return {out, select(moments, 0, 0), select(moments, 0, 1)};
+}
+
+namespace {
+
+// batch_norm_gradients_by_ops() where sums are over all parts.
+Grads part_norm_gradients_by_ops(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
+                                 const Tensor& count, const BatchParts& parts, const Tensor& g) {
+  const auto mean_of_all = [&](const Tensor& t, bool counts = true) {
+    const Tensor own = sum(t, {0, 2}, true);
+    return parts.sum(counts ? own : own * 0.0) / count;
+  };
+  const double counts = parts.counts ? 1 : 0;
+  const Tensor off = x - mean_of_all(x, parts.counts),
+               scale = rsqrt(mean_of_all(square(off), parts.counts) + eps), u = off * scale;
+  const Tensor dx = scale * (g - (mean_of_all(g) + u * mean_of_all(g * u)) * counts);
+  return {weight.defined() ? dx * unsqueeze(weight, 1) : dx,
+          weight.defined() && needs_grad(weight) ? sum(g * u, {0, 2}) : Tensor(),
+          bias.defined() && needs_grad(bias) ? sum(g, {0, 2}) : Tensor()};
+}
+
+}  // namespace
+
+// The parts' own moments are put together in f64, where a mean far from 0 takes no digits of the variance.
+PartNormed batch_norm_of_parts(const Tensor& given, const Tensor& given_weight, const Tensor& given_bias,
+                               double eps, const BatchParts& parts) {
+  const std::int64_t examples = given.size(0), channels = given.size(1);
+  std::int64_t run = 1;
+  for (int d = 2; d < given.rank(); ++d) run *= given.size(d);
+  const DType wide = wide_dtype(given);
+  const Tensor x = contiguous(to(reshape(given, {examples, channels, run}), wide));
+  const auto list = [&](const Tensor& t) { return t.defined() ? contiguous(to(t, wide)) : t; };
+  const Tensor weight = list(given_weight), bias = list(given_bias);
+  const auto column = [](const Tensor& t) { return unsqueeze(t, 1); };
+  Tensor y, mean, variance, unbiased, scale, count;
+  {
+    const NoGrad off;
+    const bool counts = parts.counts && x.numel() > 0;
+    const Tensor numbers =
+        full({1}, counts ? static_cast<double>(examples * run) : 0, DType::f64, x.device());
+    Tensor sums = zeros({2 * channels}, DType::f64, x.device());
+    if (counts) {
+      const Tensor moments = empty({2, channels}, wide, x.device()), unused = empty(x.shape(), x);
+      kernels(x).batch_norm(eps, x.detach().view(), nullptr, nullptr, moments.view(), unused.view());
+      const Tensor m = to(select(moments, 0, 0), DType::f64), v = to(select(moments, 0, 1), DType::f64);
+      sums = cat({m, v + square(m)}, 0) * numbers;
+    }
+    const Tensor all = parts.sum(cat({sums, numbers}, 0));
+    const Tensor n = narrow(all, 0, 2 * channels, 1), m = narrow(all, 0, 0, channels) / n,
+                 v = relu(narrow(all, 0, channels, channels) / n - square(m));
+    mean = to(m, wide), variance = to(v, wide), count = to(n, wide);
+    unbiased = to(v * (n / maximum(n - 1.0, 1)), wide);
+    scale = rsqrt(variance + eps);
+    const Tensor u = (x - column(mean)) * column(scale);
+    y = weight.defined() ? u * column(weight) : u;
+    if (bias.defined()) y = y + column(bias);
+  }
+  const Tensor out = record("batch_norm_of_parts", y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+    if (grad_enabled()) return part_norm_gradients_by_ops(x, weight, bias, eps, count, parts, g);
+    const Tensor u = (x - column(mean)) * column(scale), of_g = sum(g, {0, 2}), of_gu = sum(g * u, {0, 2});
+    const Tensor all = to(parts.sum(to(cat({of_g, of_gu}, 0), DType::f64)), g.dtype()) / count;
+    Tensor dx = g;
+    if (parts.counts)
+      dx = g - (column(narrow(all, 0, 0, channels)) + u * column(narrow(all, 0, channels, channels)));
+    return {dx * column(times(scale, weight)), weight.defined() && needs_grad(weight) ? of_gu : Tensor(),
+            bias.defined() && needs_grad(bias) ? of_g : Tensor()};
+  });
+  return {to(reshape(out, given.shape()), given.dtype()), mean, variance, unbiased};
 }
 
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& given, const Tensor& weight,

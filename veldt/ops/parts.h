@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 
@@ -110,6 +111,18 @@ struct BatchNormed {
   Tensor y, mean, variance;  // the moments [channels], without a gradient; the variance is biased
 };
 BatchNormed batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+
+// The same of a whole batch of which x, that may have no example, is a part; processes have the others.
+struct BatchParts {
+  std::function<Tensor(const Tensor&)> sum;  // over all parts; its gradient is the sum of theirs; none: alone
+  bool counts = true;                        // whether x's numbers are in the moments
+};
+struct PartNormed {
+  Tensor y, mean, variance;
+  Tensor unbiased;  // variance
+};
+PartNormed batch_norm_of_parts(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
+                               const BatchParts& parts);
 // The same with given moments, as constants that broadcast to x. x may be of halves and the rest f32.
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
                       const Tensor& bias, double eps);

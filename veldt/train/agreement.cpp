@@ -37,12 +37,17 @@ void begin_alike(dist::Communicator& ranks, Task& task, RunState& at) {
     if (!json.empty()) task.load_own_json(json);
   }
   broadcast_all(ranks, task.model().state_dict());
-  NamedTensors optimizer = task.optimizer().state_dict();
-  broadcast_all(ranks, optimizer);
+  NamedTensors optimizer;
+  const bool is_shared = task.share_optimizer();
+  if (!is_shared) {
+    optimizer = task.optimizer().state_dict();
+    broadcast_all(ranks, optimizer);
+  }
   const NamedTensors own = task.own_state();
   broadcast_all(ranks, own);
   if (ranks.rank() == 0) return;
-  task.optimizer().load_state_dict(optimizer);  // the count of steps and the rate are no part of its memory
+  if (!is_shared)
+    task.optimizer().load_state_dict(optimizer);  // the count of steps and the rate are no part of its memory
   if (at.step == 0) return;
   std::map<std::string, Tensor> saved;
   for (const auto& [name, tensor] : own) saved.emplace(name, tensor);

@@ -9,7 +9,7 @@
 namespace veldt::train {
 
 // Every rank gets the model, the optimizer, the task's own state and the run's position of rank 0, which may
-// have resumed a checkpoint.
+// have resumed a checkpoint; of a state that is shared out each its part.
 void begin_alike(dist::Communicator& ranks, Task& task, RunState& at);
 
 struct Decisions {

@@ -22,15 +22,17 @@ constexpr double kTooMuch = 4;      // times the smallest loss: the rate is too 
 
 }  // namespace
 
-// Restores everything that steps change, and the mode.
+// Restores everything that steps change, and the mode. `takes_steps`: otherwise there is nothing to restore
+// but the mode and gradients, and no copy is made, nor a state that the optimizer does not have yet.
 class Trainer::AsBefore {
  public:
-  explicit AsBefore(Trainer& trainer)
-      : trainer_(trainer),
-        was_training_(trainer.model_.training()),
-        model_(copies_of(trainer.model_.state_dict())),
-        optimizer_(copies_of(trainer.players_[0].optimizer.state_dict())),
-        others_(copies_of(trainer.players_.state())) {
+  explicit AsBefore(Trainer& trainer, bool takes_steps = true)
+      : trainer_(trainer), was_training_(trainer.model_.training()), takes_steps_(takes_steps) {
+    if (takes_steps) {
+      model_ = copies_of(trainer.model_.state_dict());
+      optimizer_ = copies_of(trainer.players_[0].optimizer.state_dict());
+      others_ = copies_of(trainer.players_.state());
+    }
     if (!was_training_) trainer.model_.train();
   }
   // Restoring allocates memory. A failure is reported, unless another exception is already being thrown.
@@ -61,17 +63,19 @@ class Trainer::AsBefore {
  private:
   void put_back() {
     for (std::size_t turn = 0; turn < trainer_.players_.turns(); ++turn) trainer_.players_.zero_grad(turn);
-    trainer_.model_.load_state_dict(model_);
-    trainer_.players_[0].optimizer.load_state_dict(optimizer_);
-    std::map<std::string, Tensor> others;
-    for (const auto& [name, tensor] : others_) others.emplace(name, tensor);
-    trainer_.players_.load_state(others);
+    if (takes_steps_) {
+      trainer_.model_.load_state_dict(model_);
+      trainer_.players_[0].optimizer.load_state_dict(optimizer_);
+      std::map<std::string, Tensor> others;
+      for (const auto& [name, tensor] : others_) others.emplace(name, tensor);
+      trainer_.players_.load_state(others);
+    }
     if (!was_training_) trainer_.model_.eval();
   }
 
   Trainer& trainer_;
   const int failures_ = std::uncaught_exceptions();
-  bool was_training_;
+  bool was_training_, takes_steps_;
   NamedTensors model_, optimizer_, others_;
 };
 
@@ -129,7 +133,7 @@ std::vector<double> Trainer::overfit_batch(data::Loader& loader, std::int64_t st
 }
 
 StepFacts Trainer::step_facts(data::Loader& loader) {
-  const AsBefore now(*this);
+  const AsBefore now(*this, false);
   const std::vector<data::Batch> batches = now.batches(loader, 0);
   return veldt::step_facts([&] {
     const Tensor loss = differentiate(batches);

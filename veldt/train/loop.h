@@ -39,6 +39,9 @@ class Task {
   virtual Tensor differentiate();
   // Takes the step, from the gradients that differentiate() left.
   virtual void take_step() { optimizer().step(); }
+  // Called once on every rank, when all have the model of rank 0: true if the optimizer's state has been
+  // shared out (Optimizer::share_state), and is not to be given to all.
+  virtual bool share_optimizer() { return false; }
   // The parts of the last step's loss, by name, if there are several.
   virtual std::vector<std::pair<std::string, double>> losses() const { return {}; }
   // The name of a parameter that is not finite.

@@ -121,7 +121,10 @@ class Run {
     last_save_ = RunState::Clock::now();
     if (task_.first_bad_parameter()) diverged();  // on every rank, which has the same
     std::optional<IoError> lost;
-    if (checkpoints_) lost = checkpoints_->save(at_);
+    if (checkpoints_)
+      lost = checkpoints_->save(at_);
+    else
+      task_.optimizer().state_dict();  // gives rank 0 this rank's part of a state that is shared out
     if (options_.ranks != nullptr) tell_of_save(lost.has_value());
     return lost;
   }

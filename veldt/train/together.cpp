@@ -70,6 +70,14 @@ Together::Together(dist::Communicator* ranks, const nn::Module& model, const Pla
   totals_.resize(players.turns());
 }
 
+void Together::share_optimizer() {
+  if (players_.size() > 1)
+    throw ConfigError(str("the optimizers of ", players_.size(), " players cannot be shared out"),
+                      "their states are saved with the players', each by itself",
+                      "leave FitOptions::share_optimizer out");
+  sums_.front().share_optimizer();
+}
+
 void Together::begin(std::int64_t step, std::vector<double> shares) {
   if (ranks_.timeline() != nullptr) ranks_.timeline()->begin_step();
   step_ = step;

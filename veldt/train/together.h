@@ -34,6 +34,11 @@ class Together {
   // Whether a step can be recorded in a Plan.
   bool may_repeat() const { return !computes_leaves() && running_.empty() && on_host_; }
 
+  // Every rank keeps a part of the optimizer's state alone; see dist::GradientSum. Throws ConfigError for
+  // several players. unshare_optimizer() gives the state back to rank 0.
+  void share_optimizer();
+  void unshare_optimizer() { sums_.front().unshare_optimizer(); }
+
   // Before a step. `shares`: of each part in its whole batch.
   void begin(std::int64_t step, std::vector<double> shares);
   // Computes and adds up the gradients of a turn. `backward` is called with the number of a part, in the

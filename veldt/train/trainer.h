@@ -103,6 +103,11 @@ struct FitOptions {
   // Ranks send gradients of f32 as bf16, which halves the bytes and rounds each to eight bits: for slow
   // networks.
   bool half_gradients = false;
+  // Each rank keeps the optimizer's state of a part of the parameters alone, takes the step there, and sends
+  // the others what has changed (ZeRO-1, Rajbhandari et al. 2020): steps have the same bits and checkpoints
+  // the same bytes. For an optimizer that takes each number by itself; Muon is refused. Afterwards rank 0 has
+  // all of the state.
+  bool share_optimizer = false;
   // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
   std::map<std::string, std::string> metadata = {};
 };

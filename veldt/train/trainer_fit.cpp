@@ -251,6 +251,11 @@ class Trainer::FitTask final : public Task {
   }
 
   void take_step() override { trainer_.take_step(); }
+  bool share_optimizer() override {
+    if (!options_.share_optimizer || options_.ranks->alone()) return false;
+    trainer_.together_->share_optimizer();
+    return true;
+  }
   Scores losses() const override { return trainer_.losses(); }
   std::optional<std::string> first_bad_parameter() override {
     return trainer_.players_.first_bad_parameter();
@@ -328,6 +333,7 @@ class Trainer::FitTask final : public Task {
       if (trainer_.together_)
         trainer_.together_->share_model(trainer_.model_);  // which rank 0 may have from a file
     }
+    if (trainer_.together_) trainer_.together_->unshare_optimizer();
     // Over all resumptions.
     const double seconds = state_.seconds + stretch_.seconds();
     result.waiting = seconds > 0 ? (state_.waited + stretch_.waited()) / seconds : 0;
