@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/ops/shape.h"
+
 namespace veldt::field {
 namespace {
 
@@ -91,8 +93,34 @@ Lines lines_of(const Signal& s, Axis axis) {
   return {s.columns(), s.rows(), s.columns() * s.channels(), s.channels()};
 }
 
-template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, Axis axis) {
-  const Lines all = lines_of(signal, axis);
+// Line i of `lines`, among all.
+std::int64_t place_of(std::int64_t i, std::int64_t lines, std::int64_t all) {
+  return (2 * i + 1) * all / (2 * lines);
+}
+
+// Of a signal that is shared, the lines that are looked at, one after the other: [lines, length, channels].
+Tensor gathered_lines(const Signal& s, Axis axis) {
+  const Lines all = lines_of(s, axis);
+  const std::int64_t lines = std::min(all.count, kLines), channels = s.channels();
+  const Tensor out = empty({lines, all.length, channels}, s.samples().dtype());
+  if (axis == Axis::across) {
+    for (std::int64_t i = 0; i < lines; ++i)
+      slice(out, 0, i, i + 1).assign(s.stored(place_of(i, lines, all.count), 1));
+    return out;
+  }
+  constexpr std::int64_t kRows = 16;
+  for (std::int64_t first = 0; first < s.rows(); first += kRows) {
+    const Tensor rows = s.stored(first, std::min(kRows, s.rows() - first));
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const std::int64_t column = place_of(i, lines, all.count);
+      slice(slice(out, 0, i, i + 1), 1, first, first + rows.size(0))
+          .assign(permute(slice(rows, 1, column, column + 1), {1, 0, 2}));
+    }
+  }
+  return out;
+}
+
+template <class T> Spectrum spectrum_of(const T* samples, const Lines& all, const Signal& signal) {
   const auto longest =
       static_cast<std::uint64_t>(std::min(all.length, signal.is_sound() ? kSoundSegment : kPictureSegment));
   const auto length = static_cast<std::int64_t>(std::bit_floor(longest));
@@ -105,7 +133,7 @@ template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, 
   std::vector<double> line(static_cast<std::size_t>((segments + 1) * length));
   for (std::int64_t i = 0; i < lines; ++i)
     for (std::int64_t c = 0; c < signal.channels(); ++c) {
-      const T* const first = samples + (2 * i + 1) * all.count / (2 * lines) * all.apart + c;
+      const T* const first = samples + place_of(i, lines, all.count) * all.apart + c;
       double mean = 0;  // of the differences from the first sample, so that a constant gives exactly 0
       for (std::int64_t j = 0; j < segments * length; ++j) {
         const std::int64_t start = segments > 1 ? j / length * (all.length - length) / (segments - 1) : 0;
@@ -123,9 +151,14 @@ template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, 
 }  // namespace
 
 Spectrum spectrum_of(const Signal& signal, Axis axis) {
-  const Tensor& s = signal.samples();
-  return s.dtype() == DType::u8 ? spectrum_of(s.data<std::uint8_t>(), signal, axis)
-                                : spectrum_of(s.data<float>(), signal, axis);
+  Lines lines = lines_of(signal, axis);
+  Tensor samples = signal.samples();
+  if (signal.ranks() != nullptr) {
+    samples = gathered_lines(signal, axis);
+    lines = {samples.size(0), lines.length, signal.channels(), lines.length * signal.channels()};
+  }
+  return samples.dtype() == DType::u8 ? spectrum_of(samples.data<std::uint8_t>(), lines, signal)
+                                      : spectrum_of(samples.data<float>(), lines, signal);
 }
 
 }  // namespace veldt::field
