@@ -58,7 +58,6 @@ void expect_same(const Signal& part, const Signal& whole) {
         const std::int64_t first = up ? whole.rows() - count - i : i;
         ASSERT_EQ(part.read(first, count).values<float>(), whole.read(first, count).values<float>())
             << count << " from " << first;
-        ASSERT_EQ(part.stored(first, count).dtype(), whole.samples().dtype());
       }
   std::vector<std::int64_t> points;
   std::vector<double> places;
@@ -82,6 +81,13 @@ void expect_same_choices(const Signal& part, const Signal& whole, dist::Communic
     EXPECT_EQ(spectrum_of(part, axis).bandwidth, spectrum_of(whole, axis).bandwidth);
     EXPECT_EQ(spectrum_of(part, axis).centroid, spectrum_of(whole, axis).centroid);
   }
+  const PictureFacts a = facts_of(part), b = facts_of(whole);
+  EXPECT_EQ(a.colours, b.colours);
+  EXPECT_EQ(a.period, b.period);
+  const auto shares = [](const PictureFacts& f) {
+    return std::vector<double>{f.flat, f.soft, f.hard, f.blended, f.clear, f.partial, f.between};
+  };
+  EXPECT_EQ(shares(a), shares(b));
   FitOptions wishes;
   wishes.ranks = &ranks;
   EXPECT_EQ(Fitter(part, choices_for(part, wishes)).config(),

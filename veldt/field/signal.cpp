@@ -11,6 +11,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/field/survey.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 
@@ -145,6 +146,7 @@ struct Signal::Share {
   dist::Communicator& ranks;
   io::ImageReader file;
   Rows own, here;
+  Survey seen;
 };
 
 Signal::Signal(const Tensor& picture) {
@@ -172,22 +174,27 @@ std::optional<Signal> Signal::shared(const std::string& path, const io::ReadOpti
   const std::int64_t row_bytes = file.width() * file.channels() * (has_u8 ? 1 : 4);
   const std::int64_t most = std::max<std::int64_t>(1, kReadBytes / row_bytes);
   bool is_of_bytes = true;
+  Surveyor surveyor(file.height(), file.width(), file.channels(), file.dtype());
   // To the end, on every rank: damage is found by all before the first step.
   for (std::int64_t first = 0; first < file.height(); first += most) {
     const std::int64_t end = std::min(first + most, file.height());
     const Tensor rows = file.read_rows(end - first);
     if (has_u8 ? has_clear_pixel<std::uint8_t>(rows) : has_clear_pixel<float>(rows)) return std::nullopt;
+    surveyor.add(
+        rows, lines(rows, rows.shape(), file.width() * file.channels(), 1, [](std::int64_t i) { return i; }));
     is_of_bytes = is_of_bytes && (has_u8 || has_bytes(rows));
     const std::int64_t from = std::max(first, here.begin), to = std::min(end, here.end);
     if (from < to)
       slice(signal.samples_, 0, from - here.begin, to - here.begin)
           .assign(slice(rows, 0, from - first, to - first));
   }
+  signal.share_->seen = surveyor.survey();
   signal.bits_ = is_of_bytes ? 8 : 16;
   return signal;
 }
 
 dist::Communicator* Signal::ranks() const { return share_ ? &share_->ranks : nullptr; }
+const Survey* Signal::survey() const { return share_ ? &share_->seen : nullptr; }
 Signal::Rows Signal::own() const { return share_ ? share_->own : Rows{0, rows_}; }
 std::int64_t Signal::first_here() const { return share_ ? share_->here.begin : 0; }
 bool Signal::is_here(std::int64_t first, std::int64_t count) const {
@@ -219,8 +226,8 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
   return signal;
 }
 
-Tensor Signal::stored(std::int64_t first, std::int64_t count) const {
-  if (is_here(first, count)) return slice(samples_, 0, first - first_here(), first - first_here() + count);
+// As stored.
+Tensor Signal::from_file(std::int64_t first, std::int64_t count) const {
   io::ImageReader& file = share_->file;
   if (first < file.next_row()) file.rewind();
   file.skip_rows(first - file.next_row());
@@ -230,8 +237,8 @@ Tensor Signal::stored(std::int64_t first, std::int64_t count) const {
 Tensor Signal::read(std::int64_t first, std::int64_t count) const {
   const bool here = is_here(first, count);
   const std::int64_t from = here ? first - first_here() : 0;
-  return lines(here ? samples_ : stored(first, count), {count, columns(), channels()}, columns() * channels(),
-               peak_, [from](std::int64_t i) { return from + i; });
+  return lines(here ? samples_ : from_file(first, count), {count, columns(), channels()},
+               columns() * channels(), peak_, [from](std::int64_t i) { return from + i; });
 }
 
 // Each point is 0 on all ranks but the one that has it, so that their sum is exact.

@@ -16,6 +16,8 @@
 
 namespace veldt::field {
 
+struct Survey;
+
 class Signal {
  public:
   // [height, width, channels], f32 in 0..1 or u8, where 255 is 1. Shares its memory, unless some pixels are
@@ -59,10 +61,11 @@ class Signal {
   };
   Rows own() const;
 
+  // What was seen of it while its file was read; null, if none share it.
+  const Survey* survey() const;
+
   // Rows first.. first + count: f32 [count, columns, channels].
   Tensor read(std::int64_t first, std::int64_t count) const;
-  // The same as stored: u8 or f32. Maybe not a copy.
-  Tensor stored(std::int64_t first, std::int64_t count) const;
   // Points by their row-major indices, i64 [n]: f32 [n, channels]. All who share it call it, with the same.
   Tensor at(const Tensor& indices) const;
   // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which is exact at a sample's
@@ -78,6 +81,7 @@ class Signal {
   Signal() = default;
   struct Share;
   bool is_here(std::int64_t first, std::int64_t count) const;
+  Tensor from_file(std::int64_t first, std::int64_t count) const;
 
   Tensor samples_;
   std::int64_t rows_ = 0;

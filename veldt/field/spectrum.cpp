@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/field/survey.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::field {
@@ -98,31 +99,9 @@ std::int64_t place_of(std::int64_t i, std::int64_t lines, std::int64_t all) {
   return (2 * i + 1) * all / (2 * lines);
 }
 
-// Of a signal that is shared, the lines that are looked at, one after the other: [lines, length, channels].
-Tensor gathered_lines(const Signal& s, Axis axis) {
-  const Lines all = lines_of(s, axis);
-  const std::int64_t lines = std::min(all.count, kLines), channels = s.channels();
-  const Tensor out = empty({lines, all.length, channels}, s.samples().dtype());
-  if (axis == Axis::across) {
-    for (std::int64_t i = 0; i < lines; ++i)
-      slice(out, 0, i, i + 1).assign(s.stored(place_of(i, lines, all.count), 1));
-    return out;
-  }
-  constexpr std::int64_t kRows = 16;
-  for (std::int64_t first = 0; first < s.rows(); first += kRows) {
-    const Tensor rows = s.stored(first, std::min(kRows, s.rows() - first));
-    for (std::int64_t i = 0; i < lines; ++i) {
-      const std::int64_t column = place_of(i, lines, all.count);
-      slice(slice(out, 0, i, i + 1), 1, first, first + rows.size(0))
-          .assign(permute(slice(rows, 1, column, column + 1), {1, 0, 2}));
-    }
-  }
-  return out;
-}
-
-template <class T> Spectrum spectrum_of(const T* samples, const Lines& all, const Signal& signal) {
-  const auto longest =
-      static_cast<std::uint64_t>(std::min(all.length, signal.is_sound() ? kSoundSegment : kPictureSegment));
+template <class T>
+Spectrum spectrum_of(const T* samples, const Lines& all, std::int64_t channels, std::int64_t most) {
+  const auto longest = static_cast<std::uint64_t>(std::min(all.length, most));
   const auto length = static_cast<std::int64_t>(std::bit_floor(longest));
   if (length < 2) return {};
   const std::int64_t lines = std::min(all.count, kLines);
@@ -132,7 +111,7 @@ template <class T> Spectrum spectrum_of(const T* samples, const Lines& all, cons
   // One extra segment stays 0, to pair with the last one of an odd number.
   std::vector<double> line(static_cast<std::size_t>((segments + 1) * length));
   for (std::int64_t i = 0; i < lines; ++i)
-    for (std::int64_t c = 0; c < signal.channels(); ++c) {
+    for (std::int64_t c = 0; c < channels; ++c) {
       const T* const first = samples + place_of(i, lines, all.count) * all.apart + c;
       double mean = 0;  // of the differences from the first sample, so that a constant gives exactly 0
       for (std::int64_t j = 0; j < segments * length; ++j) {
@@ -151,14 +130,45 @@ template <class T> Spectrum spectrum_of(const T* samples, const Lines& all, cons
 }  // namespace
 
 Spectrum spectrum_of(const Signal& signal, Axis axis) {
-  Lines lines = lines_of(signal, axis);
-  Tensor samples = signal.samples();
-  if (signal.ranks() != nullptr) {
-    samples = gathered_lines(signal, axis);
-    lines = {samples.size(0), lines.length, signal.channels(), lines.length * signal.channels()};
+  if (const Survey* const survey = signal.survey(); survey != nullptr)
+    return axis == Axis::across ? survey->across : survey->down;
+  const std::int64_t most = signal.is_sound() ? kSoundSegment : kPictureSegment;
+  const Lines lines = lines_of(signal, axis);
+  const Tensor& s = signal.samples();
+  return s.dtype() == DType::u8 ? spectrum_of(s.data<std::uint8_t>(), lines, signal.channels(), most)
+                                : spectrum_of(s.data<float>(), lines, signal.channels(), most);
+}
+
+SpectrumLines::SpectrumLines(Axis axis, std::int64_t rows, std::int64_t columns, std::int64_t channels,
+                             DType dtype)
+    : axis_(axis),
+      count_(axis == Axis::across ? rows : columns),
+      length_(axis == Axis::across ? columns : rows),
+      lines_(empty({std::min(count_, kLines), length_, channels}, dtype)) {}
+
+void SpectrumLines::add(const Tensor& rows) {
+  const std::int64_t lines = lines_.size(0), end = next_row_ + rows.size(0);
+  if (axis_ == Axis::across) {
+    for (; next_line_ < lines && place_of(next_line_, lines, count_) < end; ++next_line_) {
+      const std::int64_t row = place_of(next_line_, lines, count_) - next_row_;
+      slice(lines_, 0, next_line_, next_line_ + 1).assign(slice(rows, 0, row, row + 1));
+    }
+  } else {
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const std::int64_t column = place_of(i, lines, count_);
+      slice(slice(lines_, 0, i, i + 1), 1, next_row_, end)
+          .assign(permute(slice(rows, 1, column, column + 1), {1, 0, 2}));
+    }
   }
-  return samples.dtype() == DType::u8 ? spectrum_of(samples.data<std::uint8_t>(), lines, signal)
-                                      : spectrum_of(samples.data<float>(), lines, signal);
+  next_row_ = end;
+}
+
+Spectrum SpectrumLines::spectrum() const {
+  const std::int64_t channels = lines_.size(2);
+  const Lines all{lines_.size(0), length_, channels, length_ * channels};
+  return lines_.dtype() == DType::u8
+             ? spectrum_of(lines_.data<std::uint8_t>(), all, channels, kPictureSegment)
+             : spectrum_of(lines_.data<float>(), all, channels, kPictureSegment);
 }
 
 }  // namespace veldt::field
