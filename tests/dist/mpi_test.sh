@@ -57,6 +57,26 @@ for count in 1 2 3 4; do
   cmp <(tail -c 60000 one.safetensors) <(tail -c 60000 "field$count.safetensors") ||
     fail "$count processes have fitted another field than one"
 done
+# The same picture, of which each process has some rows.
+python3 - >disc.ppm <<'END'
+rows = [line.split(",") for line in open("disc.csv").read().split()[1:]]
+print("P3 24 24 255", *(" ".join(row[2:]) for row in rows), sep="\n")
+END
+for count in 2 3; do
+  launch $count "$veldt" fit disc.ppm -o parts.safetensors --in-parts --steps 20 --exact 4 --threads 1 --quiet --json \
+    --explain >parts.json
+  expect parts.json "\"value\":\"$((24 / count)) of 24\""
+  cmp <(tail -c 60000 one.safetensors) <(tail -c 60000 parts.safetensors) ||
+    fail "$count processes with parts of a picture have fitted another field than one"
+done
+"$veldt" fit disc.ppm -o alone.safetensors --steps 20 --exact 4 --threads 1 --quiet --json >alone.json
+python3 - <<'END'
+import json
+alone, parts = (json.load(open(name)) for name in ("alone.json", "parts.json"))
+assert all(alone[key] == parts[key] for key in ("loss", "psnr", "ssim")), (alone, parts)
+END
+if launch 2 "$veldt" fit disc.csv -o parts.safetensors --in-parts --quiet 2>err; then fail 'a table is shared'; fi
+expect err '--in-parts cannot be used with disc.csv'
 launch 2 "$veldt" fit disc.csv -o stopped.safetensors --steps 20 --exact 4 --threads 1 --quiet --json \
   --checkpoint run --every 0.001s >fit.json
 [[ $(wc -l <fit.json) == 1 ]] || fail 'not one process alone says what it has fitted'

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/field/fit.h"
+#include "veldt/io/image.h"
 #include "veldt/ops/create.h"
 
 namespace veldt::field {
@@ -56,6 +58,9 @@ std::vector<Kind> kinds() {
   all.back().wishes.footprint = 2;
   all.push_back({"all pixels", test::disc(), plain});
   all.back().wishes.batch = 0;
+  all.push_back({"between the pixels", test::disc(3), plain});
+  all.back().wishes = {
+      .steps = 12, .model = Model::hashgrid, .batch = 90, .precision = Precision::f32, .footprint = 1};
   // Edges and flat ground, redrawn by rules, and closed.
   FitOptions own;
   own.steps = 12;
@@ -133,6 +138,40 @@ TEST_F(FitOnRanks, HasTheLossesOfOne) {
           EXPECT_NEAR(rank.losses[i], one.losses[i], 1e-6 * one.losses[i])
               << kind.name << " on " << size << ", step " << i;
         EXPECT_EQ(rank.numbers, all[0].numbers) << kind.name << " on " << size;
+      }
+    }
+  }
+}
+
+// Where each rank has some rows of the picture, every bit is as if it had all.
+TEST_F(FitOnRanks, HasTheSameBitsWhereThePictureIsShared) {
+  const test::TempDir folder;
+  const std::string path = folder / "picture.png";
+  for (Kind& kind : kinds()) {
+    if (kind.signal.is_sound()) continue;
+    for (const int bits : {8, 16}) {
+      io::write_image(path, kind.signal.read(0, kind.signal.rows()), {.bits = bits});
+      const io::ReadOptions how{.keep_bytes = true};
+      const Signal whole(io::read_image(path, how));
+      for (const std::int64_t parts : {0, 4}) {
+        kind.wishes.parts = parts;
+        for (int size = 1; size <= 3; ++size) {
+          const std::string what =
+              kind.name + ", " + std::to_string(bits) + " bits, on " + std::to_string(size);
+          const std::vector<Fitted> expected = fitted_by(size, whole, kind.wishes);
+          EXPECT_THAT(run_ranks(size,
+                                [&](dist::Communicator& ranks) {
+                                  FitOptions own = kind.wishes;
+                                  own.ranks = &ranks;
+                                  const std::optional<Signal> signal = Signal::shared(path, how, ranks);
+                                  ASSERT_TRUE(signal);
+                                  const Fitted rank = fitted(*signal, own);
+                                  EXPECT_EQ(rank.losses, expected[0].losses) << what;
+                                  EXPECT_EQ(rank.numbers, expected[0].numbers) << what;
+                                }),
+                      Each(IsEmpty()))
+              << what;
+        }
       }
     }
   }

@@ -55,15 +55,13 @@ TEST(Signal, BetweenItsSamplesIsTheirCubicConvolution) {
           static_cast<float>(0.01 * static_cast<double>(x * x) + 0.05 * static_cast<double>(y));
   const Signal signal(picture);
   const double places[] = {3.5, 2.5, 3.75, 2.5, 4.0, 3.1, 0.1, 0.2};
-  float levels[4];
-  signal.between(places, 4, levels);
+  const std::vector<float> levels = signal.between(places, 4).values<float>();
   EXPECT_EQ(levels[0], picture.data<float>()[2 * 8 + 3]);
   EXPECT_NEAR(levels[1], 0.01 * 3.25 * 3.25 + 0.05 * 2, 1e-6);
   EXPECT_NEAR(levels[2], 0.01 * 3.5 * 3.5 + 0.05 * 2.6, 1e-6);
   EXPECT_NEAR(levels[3], 0, 0.01);  // beyond the border its sample goes on
   const Signal bytes(Tensor::of({1, 2, 1}, {0, 255}, DType::u8));
-  bytes.between(std::array<double, 2>{1.0, 0.5}.data(), 1, levels);
-  EXPECT_NEAR(levels[0], 0.5, 1e-6);
+  EXPECT_NEAR(bytes.between(std::array<double, 2>{1.0, 0.5}.data(), 1).item(), 0.5, 1e-6);
 }
 
 TEST(Signal, OfSilenceIsAlwaysExact) {

@@ -42,6 +42,10 @@ Tensor read_and_compare_info(const std::string& path) {
   const io::ImageInfo info = io::image_info(path);
   require(info.height == image.size(0) && info.width == image.size(1),
           "a picture has the size it is said to");
+  if (info.by_rows) {
+    io::ImageReader reader(path, kSmall);
+    require(same(reader.read_rows(reader.height()), image), "a picture's rows are the picture");
+  }
   return image;
 }
 

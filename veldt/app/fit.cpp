@@ -43,7 +43,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
-  bool explain = false, dry_run = false, profile = false;
+  bool explain = false, dry_run = false, profile = false, in_parts = false;
 };
 
 // "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
@@ -202,20 +202,24 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
 }
 
+constexpr const char* kDraw = "draw";
+
 // The last drawing, for the preview and the score. A signal during it ends it.
-int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fitter& fitter,
-           const field::Signal& truth, const std::vector<field::Reason>& reasons, const train::RunResult& run,
-           const StopOnSignal& signal) {
+int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* list,
+           const field::Fitter& fitter, const field::Signal& truth, const std::vector<field::Reason>& reasons,
+           const train::RunResult& run, const StopOnSignal& signal) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
   // Closing after the last step changes the field, so the preview is drawn once more.
   const bool wants_preview =
       !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.choices().closes > 0);
-  if (was_asked && !wants_preview && !context.json) return signal.exit_code(was_asked);
+  const bool ends_here = was_asked && !wants_preview && !context.json;
+  ranks.as_first(ends_here ? "" : kDraw);
+  if (ends_here) return signal.exit_code(was_asked);
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
   std::optional<FitScore> score = score_of(
-      field, truth, context, [&] { return !was_asked && signal.requested(); },
+      field, truth, context, ranks.communicator(), [&] { return !was_asked && signal.requested(); },
       [&preview](const Tensor& band) {
         if (preview) preview->write(band);
       });
@@ -248,13 +252,29 @@ std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
                      is_smooth ? "; drawn smooth, as this model is" : "");
 }
 
+// " with 4000 of 16000 rows each", or nothing.
+std::string rows_in_words(const field::Signal& signal) {
+  if (signal.ranks() == nullptr) return "";
+  return fmt::format(" with {} of {} rows each", signal.own().end - signal.own().begin, signal.rows());
+}
+
+std::vector<field::Reason> reasons_for(const FitFlags& flags, const field::FitChoices& choices,
+                                       const field::Signal& signal) {
+  std::vector<field::Reason> reasons = field::reasons_of(choices);
+  if (signal.ranks() != nullptr)
+    reasons.push_back({"rows", fmt::format("{} of {}", signal.own().end - signal.own().begin, signal.rows()),
+                       flags.in_parts
+                           ? "asked for"
+                           : "in memory: a large picture is shared by its processes, which tell each "
+                             "other the levels of each batch"});
+  return reasons;
+}
+
 // What the processes of one fit must have alike.
-nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter) {
-  return {{"version", VELDT_VERSION},
-          {"plan", io::parse_json<nlohmann::json>(fitter.config())},
-          {"exact", flags.wishes.parts},
-          {"resume", flags.checkpoints.resume},
-          {"device", str(fitter.choices().device)},
+nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, bool is_shared) {
+  return {{"version", VELDT_VERSION},    {"plan", io::parse_json<nlohmann::json>(fitter.config())},
+          {"exact", flags.wishes.parts}, {"resume", flags.checkpoints.resume},
+          {"in_parts", is_shared},       {"device", str(fitter.choices().device)},
           {"threads", num_threads()}};
 }
 
@@ -265,7 +285,12 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (!flags.dry_run) stop.emplace();
   const DeviceChoice device = ranks.choose_device(flags.device);
   if (ranks.is_first()) check_flags(flags, context);
-  const field::Signal truth = load_signal(flags.input, flags.max_pixels, context);
+  if (flags.in_parts && ranks.alone())
+    throw UsageError("--in-parts is for several processes", "one has all rows of the picture",
+                     "leave it out, or start Veldt by mpirun");
+  const field::Signal truth = ranks.alone() ? load_signal(flags.input, flags.max_pixels, context)
+                                            : load_signal(flags.input, flags.max_pixels, context,
+                                                          *ranks.communicator(), flags.in_parts);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
@@ -279,7 +304,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     wishes.tone_prior = priors->two_tone;
   }
   field::Fitter fitter(truth, field::choices_for(truth, wishes));
-  if (!ranks.alone()) ranks.must_agree(facts_of_fit(flags, fitter));
+  if (!ranks.alone()) ranks.must_agree(facts_of_fit(flags, fitter, truth.ranks() != nullptr));
   ranks.note_way_between(device.device);
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
@@ -289,14 +314,14 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitChoices& choices = fitter.choices();
-    print_note(fmt::format("{} {} with {}, {} parameters, in {}{}, on {}",
-                           flags.dry_run ? "would fit" : "fitting",
-                           what_is_fitted(fitter, !truth.is_sound() && !wishes.simba),
-                           name_of(model_of(choices.field)), fitter.field().parameter_count(),
-                           field::name_of(choices.precision), ranks.in_words(), device.reason));
+    print_note(fmt::format(
+        "{} {} with {}, {} parameters, in {}{}, on {}", flags.dry_run ? "would fit" : "fitting",
+        what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(choices.field)),
+        fitter.field().parameter_count(), field::name_of(choices.precision),
+        ranks.in_words() + rows_in_words(truth), device.reason));
   }
   std::vector<field::Reason> reasons;
-  if (flags.explain && ranks.is_first()) reasons = field::reasons_of(fitter.choices());
+  if (flags.explain && ranks.is_first()) reasons = reasons_for(flags, fitter.choices(), truth);
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
@@ -315,8 +340,12 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   const train::RunResult run = fitter.run(
       flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
   line.finish();
-  if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
+  if (!ranks.is_first()) {
+    if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), *ranks.communicator());
+    return kOk;  // and ends as rank 0 does
+  }
   if (run.stop == train::Stop::asked && run.steps == 0) {
+    ranks.as_first("");
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
     return signal.exit_code(true);
   }
@@ -330,7 +359,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   fitter.field().save(flags.output);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  return finish(flags, context, list, fitter, truth, reasons, run, signal);
+  return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal);
 }
 
 void check_several(const FitFlags& flags) {
@@ -453,6 +482,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_max_pixels(verb, flags->max_pixels, true);
   add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
+      .command_line_only();
+  add_switch(verb, "--in-parts", flags->in_parts,
+             "several processes: each keeps only some rows of the picture, as of every one of 64 MiB or more")
       .command_line_only();
   add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
   add_switch(verb, "--dry-run", flags->dry_run,

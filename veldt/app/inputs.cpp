@@ -38,6 +38,11 @@ bool looks_like_table(std::string_view bytes) {
   return bytes.starts_with("x,y") || bytes.starts_with("X,Y") || bytes.starts_with("x, y");
 }
 
+void note_left_out(const std::string& path, const io::ImageInfo& info, const Context& context) {
+  if (const std::string left_out = io::left_out(info); !left_out.empty() && !context.quiet)
+    print_note(fmt::format("{} {}", on_one_line(path), left_out));
+}
+
 }  // namespace
 
 std::string first_bytes(const std::string& path) {
@@ -93,8 +98,7 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
   switch (kind_of_file(path)) {
     case FileKind::picture: {
       io::Picture read = io::read_picture(path, {.max_pixels = max_pixels, .keep_bytes = keep_bytes});
-      if (const std::string left_out = io::left_out(read.info); !left_out.empty() && !context.quiet)
-        print_note(fmt::format("{} {}", on_one_line(path), left_out));
+      note_left_out(path, read.info, context);
       return std::move(read.image);
     }
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
@@ -120,6 +124,40 @@ field::Signal load_signal(const std::string& path, std::int64_t max_pixels, cons
   if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, context, true);
   const io::Sound sound = io::read_sound(path, {.max_samples = max_pixels});
   return field::Signal::sound(sound.samples, sound.rate);
+}
+
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
+                          dist::Communicator& ranks, bool in_parts) {
+  const FileKind kind = kind_of_file(path);
+  const auto whole = [&](const std::string& why) {
+    if (in_parts)
+      throw UsageError(fmt::format("--in-parts cannot be used with {}", path), why,
+                       "leave it out, or convert the picture to a PNG that is not interlaced");
+    return load_signal(path, max_pixels, context);
+  };
+  if (kind != FileKind::picture)
+    return whole(fmt::format("it is {}", kind == FileKind::sound       ? "a sound"
+                                         : kind == FileKind::pixel_csv ? "a pixel table"
+                                                                       : "not a picture"));
+  const io::ImageInfo info = io::image_info(path);
+  const std::int64_t bytes = info.width * info.height * info.channels * (info.bit_depth > 8 ? 4 : 1);
+  if (bytes < kSharedBytes && !in_parts) return load_signal(path, max_pixels, context);
+  const auto noted = [&](const std::string& why) {
+    field::Signal signal = whole(why);
+    if (!context.quiet)
+      print_note(fmt::format("each process has the whole of {} in memory, {:.3g} MB: {}", on_one_line(path),
+                             static_cast<double>(bytes) / 1e6, why));
+    return signal;
+  };
+  if (!info.by_rows)
+    return noted(
+        "what can be read row by row is a PNG that is not interlaced, a JPEG of one scan that is not turned, "
+        "and a PNM");
+  std::optional<field::Signal> signal =
+      field::Signal::shared(path, {.max_pixels = max_pixels, .keep_bytes = true}, ranks);
+  if (!signal) return noted("it has fully transparent pixels, whose colours come from any part of it");
+  note_left_out(path, info, context);
+  return std::move(*signal);
 }
 
 Tensor over_white(const Tensor& picture) {

@@ -1,6 +1,7 @@
 // What a file holds, by its first bytes and not by its name; and pictures and sounds from any file that holds
 // one.
-// Tests: tests/app/pictures_test.cpp, tests/app/verbs_test.cpp, tests/app/bad_input_test.cpp
+// Tests: tests/app/pictures_test.cpp, tests/app/shared_picture_test.cpp, tests/app/verbs_test.cpp,
+// tests/app/bad_input_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,12 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
 // A picture, a pixel table or a sound, its samples as they are stored; the limit on pixels also applies to a
 // sound's samples. Throws IoError.
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context);
+// The same for several processes. They share a picture of kSharedBytes or more, if its file can be read row
+// by row and no pixel is fully transparent; else a note says that each has it whole. `in_parts`: they share
+// any picture. Throws UsageError for one that they cannot share then, and for a sound.
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
+                          dist::Communicator& ranks, bool in_parts);
+inline constexpr std::int64_t kSharedBytes = std::int64_t{64} << 20;
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
 Tensor over_white(const Tensor& picture);

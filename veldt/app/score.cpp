@@ -8,6 +8,7 @@
 
 #include "veldt/app/progress_line.h"
 #include "veldt/app/two_tones.h"
+#include "veldt/field/shared_bands.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -21,7 +22,19 @@ namespace {
 // Decibels with one digit after the point; 0 is +0.
 double rounded_score(double decibels) { return std::round(10 * decibels) / 10 + 0.0; }
 
+field::DrawShare shares_of(const Drawing& drawing) {
+  return [&drawing](const field::BandShare& share, const field::Field::Band& band) {
+    drawing.bands(band, share);
+  };
+}
+
 }  // namespace
+
+void help_to_score(const field::Field& field, dist::Communicator& ranks) {
+  NoGrad off;
+  const Drawing drawing(field);
+  field::share_bands(ranks, shares_of(drawing), {});
+}
 
 std::string FitScore::in_words(bool is_sound) const {
   const std::string quality =
@@ -57,7 +70,8 @@ void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {
 }
 
 std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,
-                                 const Context& context, const std::function<bool()>& stop,
+                                 const Context& context, dist::Communicator* ranks,
+                                 const std::function<bool()>& stop,
                                  const std::function<void(const Tensor& band)>& also) {
   NoGrad off;
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
@@ -69,7 +83,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
   double squared = 0;
   std::int64_t wrong = 0;
   bool stopped = false;
-  drawing.bands([&](const Tensor& band, std::int64_t first) {
+  const auto take = [&](const Tensor& band, std::int64_t first) {
     const std::int64_t rows = band.size(0);
     const Tensor truth = signal.read(first, rows);
     if (also) also(band);
@@ -83,7 +97,11 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
     line.update_rows(first + rows, drawing.height(), drawing.row_name());
     stopped = stop && stop();
     return !stopped;
-  });
+  };
+  if (ranks == nullptr)
+    drawing.bands(take);
+  else
+    field::share_bands(*ranks, shares_of(drawing), take);
   line.finish();
   if (stopped) return std::nullopt;
   if (signal.is_sound())

@@ -10,6 +10,7 @@
 #include "veldt/app/frame.h"
 #include "veldt/cli/context.h"
 #include "veldt/app/drawing.h"
+#include "veldt/dist/communicator.h"
 #include "veldt/field/signal.h"
 
 namespace veldt::app {
@@ -30,9 +31,12 @@ struct FitScore {
 };
 
 // Draws the whole field band by band, with a progress line if it takes longer than two seconds. `also` gets
-// each band. `stop` is called now and then; if it returns true there is no score.
+// each band. `stop` is called now and then; if it returns true there is no score. With `ranks`, which may be
+// null, the others draw their share of the bands: each calls help_to_score() meanwhile.
 std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,
-                                 const Context& context, const std::function<bool()>& stop,
+                                 const Context& context, dist::Communicator* ranks,
+                                 const std::function<bool()>& stop,
                                  const std::function<void(const Tensor& band)>& also = {});
+void help_to_score(const field::Field& field, dist::Communicator& ranks);
 
 }  // namespace veldt::app

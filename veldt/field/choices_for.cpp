@@ -31,6 +31,10 @@ void check(const FitChoices& p, const Signal& signal, const Traits& traits) {
         str("cannot fit this network in ", name_of(p.precision)),
         str(name_of(p.precision), " takes layers of at most 256 units, 32 of them, and 512 features"),
         "use f32, or a narrower network");
+  if (signal.ranks() != nullptr && signal.ranks() != p.ranks)
+    throw ConfigError("this signal is shared by ranks, and the fit is not on them",
+                      "each rank has some of its rows, and they tell each other the levels of each batch",
+                      "give the fit the same ranks, or read the whole signal");
   check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);

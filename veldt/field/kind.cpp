@@ -8,6 +8,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/field/enum_names.h"
+#include "veldt/field/survey.h"
 
 namespace veldt::field {
 namespace {
@@ -19,39 +20,58 @@ constexpr auto kStyles = names_of<Style>("photo", "drawing", "line", "pixel", "t
 using Line = std::vector<int>;
 constexpr int kLevel = 257, kHighest = 65535;
 
-Line line_of(const Tensor& levels) {
-  Line out(static_cast<std::size_t>(levels.numel()));
-  const float* const v = levels.data<float>();
+Line line_of(const float* v, std::size_t samples) {
+  Line out(samples);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = static_cast<int>(std::lround(std::clamp(v[i], 0.0f, 1.0f) * float{kHighest}));
   return out;
 }
 
-class Counter {
+}  // namespace
+
+class FactsCounter::Counter {
  public:
-  explicit Counter(const Signal& picture)
-      : picture_(picture),
-        channels_(static_cast<std::size_t>(picture.channels())),
-        width_(static_cast<std::size_t>(picture.columns())),
+  Counter(std::int64_t rows, std::int64_t columns, std::int64_t channels)
+      : rows_(rows),
+        channels_(static_cast<std::size_t>(channels)),
+        width_(static_cast<std::size_t>(columns)),
         across_(width_ + 1, false) {}
 
-  PictureFacts count() {
-    Line before, above, line;  // rows y - 2, y - 1 and y
-    for (std::int64_t y = 0; y < picture_.rows(); ++y) {
-      line = line_of(picture_.read(y, 1));
-      count_levels(line);
-      count_colours(line);
-      count_along(line);
-      if (y > 0) {
-        for (const int step : steps(above.data(), line.data(), width_)) count_step(step);
-        if (line != above) period_ = std::gcd(period_, y);
-      }
-      if (y > 1)
-        for (std::size_t i = 0; i < line.size(); i += channels_)
-          count_blend(before.data() + i, above.data() + i, line.data() + i);
-      before = std::exchange(above, line);
+  // The next row.
+  void add(const float* levels) {
+    Line line = line_of(levels, width_ * channels_);
+    count_levels(line);
+    count_colours(line);
+    count_along(line);
+    if (y_ > 0) {
+      for (const int step : steps(above_.data(), line.data(), width_)) count_step(step);
+      if (line != above_) period_ = std::gcd(period_, y_);
     }
-    return facts();
+    if (y_ > 1)
+      for (std::size_t i = 0; i < line.size(); i += channels_)
+        count_blend(before_.data() + i, above_.data() + i, line.data() + i);
+    before_ = std::exchange(above_, std::move(line));
+    ++y_;
+  }
+
+  PictureFacts facts() {
+    for (std::size_t x = 1; x < width_; ++x)
+      if (across_[x]) period_ = std::gcd(period_, static_cast<std::int64_t>(x));
+    const auto share = [](std::int64_t part, std::int64_t of) {
+      return of > 0 ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
+    };
+    const auto columns = static_cast<std::int64_t>(width_), points = rows_ * columns;
+    return {.colours = static_cast<int>(colours_.size()),
+            .flat = share(flat_, steps_),
+            .soft = share(soft_, steps_),
+            .hard = share(hard_, steps_ - flat_ - soft_),
+            .blended = share(blended_, edges_),
+            .clear = share(points - visible_, points),
+            .partial = share(partial_, visible_),
+            .between = share(between_, points),
+            .is_grey = grey_,
+            .two_level = pure_,
+            .period = std::gcd(period_, std::gcd(rows_, columns))};
   }
 
  private:
@@ -131,33 +151,17 @@ class Counter {
       colours_.push_back(colour);
   }
 
-  PictureFacts facts() {
-    for (std::size_t x = 1; x < width_; ++x)
-      if (across_[x]) period_ = std::gcd(period_, static_cast<std::int64_t>(x));
-    const auto share = [](std::int64_t part, std::int64_t of) {
-      return of > 0 ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
-    };
-    return {.colours = static_cast<int>(colours_.size()),
-            .flat = share(flat_, steps_),
-            .soft = share(soft_, steps_),
-            .hard = share(hard_, steps_ - flat_ - soft_),
-            .blended = share(blended_, edges_),
-            .clear = share(picture_.points() - visible_, picture_.points()),
-            .partial = share(partial_, visible_),
-            .between = share(between_, picture_.points()),
-            .is_grey = grey_,
-            .two_level = pure_,
-            .period = std::gcd(period_, std::gcd(picture_.rows(), picture_.columns()))};
-  }
-
-  const Signal& picture_;
+  std::int64_t rows_, y_ = 0;  // of all rows, the next one
   std::size_t channels_, width_;
+  Line before_, above_;       // rows y - 2 and y - 1
   std::vector<bool> across_;  // whether any two pixels differ across this column's border
   std::vector<std::uint64_t> colours_;
   std::int64_t steps_ = 0, flat_ = 0, soft_ = 0, hard_ = 0, edges_ = 0, blended_ = 0, visible_ = 0,
                partial_ = 0, between_ = 0, period_ = 0;
   bool grey_ = true, pure_ = true;
 };
+
+namespace {
 
 bool is_photograph(const PictureFacts& f) { return f.soft > 0.2 && f.flat < 0.4; }
 
@@ -193,7 +197,21 @@ std::string_view in_words(const PictureKind& kind) {
   return kind.two_tone ? "drawing in two tones" : kWords[kind.style];
 }
 
-PictureFacts facts_of(const Signal& picture) { return Counter(picture).count(); }
+FactsCounter::FactsCounter(std::int64_t rows, std::int64_t columns, std::int64_t channels)
+    : counter_(std::make_unique<Counter>(rows, columns, channels)) {}
+FactsCounter::~FactsCounter() = default;
+void FactsCounter::add(const Tensor& levels) {
+  for (std::int64_t y = 0; y < levels.size(0); ++y)
+    counter_->add(levels.data<float>() + y * levels.size(1) * levels.size(2));
+}
+PictureFacts FactsCounter::facts() { return counter_->facts(); }
+
+PictureFacts facts_of(const Signal& picture) {
+  if (picture.survey() != nullptr) return picture.survey()->facts;
+  FactsCounter counter(picture.rows(), picture.columns(), picture.channels());
+  for (std::int64_t y = 0; y < picture.rows(); ++y) counter.add(picture.read(y, 1));
+  return counter.facts();
+}
 
 bool has_two_colours(const Signal& picture) {
   const auto channels = static_cast<std::size_t>(picture.channels());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,23 @@ struct PictureFacts {
   std::int64_t period = 1;  // side of the largest squares of equal pixels that it consists of
 };
 PictureFacts facts_of(const Signal& picture);
+
+// The same row by row.
+class FactsCounter {
+ public:
+  FactsCounter(std::int64_t rows, std::int64_t columns, std::int64_t channels);
+  ~FactsCounter();
+  FactsCounter(const FactsCounter&) = delete;
+  FactsCounter& operator=(const FactsCounter&) = delete;
+  // The next rows, f32 [n, columns, channels].
+  void add(const Tensor& levels);
+  // After the last row.
+  PictureFacts facts();
+
+ private:
+  class Counter;
+  std::unique_ptr<Counter> counter_;
+};
 bool has_two_colours(const Signal& picture);
 
 struct PictureKind {

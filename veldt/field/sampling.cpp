@@ -7,6 +7,7 @@
 
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::field {
@@ -23,11 +24,11 @@ std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t stream) {
   return high << 32 | rng.next_u32();
 }
 
-// Pixels that differ from one of their eight neighbours, a bit each.
-template <class T>
-std::vector<std::uint64_t> edge_bits(const T* samples, const Signal& signal, const BandOrder& order,
-                                     double same) {
+// The own pixels that differ from one of their eight neighbours, a bit each: i64 [words].
+template <class T> Tensor edge_bits(const Signal& signal, const BandOrder& order, double same) {
   const std::int64_t height = signal.rows(), width = signal.columns(), channels = signal.channels();
+  const Signal::Rows own = signal.own();
+  const T* const samples = signal.samples().template data<T>() - signal.first_here() * width * channels;
   const auto differs = [&](std::int64_t a, std::int64_t b) {
     for (std::int64_t c = 0; c < channels; ++c)
       if (std::abs(static_cast<double>(samples[a * channels + c] - samples[b * channels + c])) > same)
@@ -36,26 +37,34 @@ std::vector<std::uint64_t> edge_bits(const T* samples, const Signal& signal, con
   };
   const auto is_edge = [&](std::int64_t i) {
     const std::int64_t y = i / width, x = i % width;
+    if (!own.has(y)) return false;
     for (std::int64_t j = std::max<std::int64_t>(0, y - 1); j <= std::min(height - 1, y + 1); ++j)
       for (std::int64_t k = std::max<std::int64_t>(0, x - 1); k <= std::min(width - 1, x + 1); ++k)
         if (differs(i, j * width + k)) return true;
     return false;
   };
   const std::int64_t points = signal.points();
-  std::vector<std::uint64_t> words(static_cast<std::size_t>((points + 63) / 64));
-  parallel_for(static_cast<std::int64_t>(words.size()), 64, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t word = begin; word < end; ++word)
+  const Tensor words = zeros({(points + 63) / 64}, DType::i64);
+  auto* const word_of = words.data<std::int64_t>();
+  parallel_for(words.numel(), 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t word = begin; word < end; ++word) {
+      std::uint64_t bits = 0;
       for (std::int64_t i = word * 64; i < std::min(points, word * 64 + 64); ++i)
-        words[static_cast<std::size_t>(word)] |= std::uint64_t{is_edge(order.pixel(i))} << (i % 64);
+        bits |= std::uint64_t{is_edge(order.pixel(i))} << (i % 64);
+      word_of[word] = static_cast<std::int64_t>(bits);
+    }
   });
   return words;
 }
 
 Mask edges_of(const Signal& signal, const BandOrder& order) {
-  const Tensor& s = signal.samples();
-  return Mask(s.dtype() == DType::u8 ? edge_bits(s.data<std::uint8_t>(), signal, order, 255 * kSameLevel)
-                                     : edge_bits(s.data<float>(), signal, order, kSameLevel),
-              signal.points());
+  const Tensor words = signal.samples().dtype() == DType::u8
+                           ? edge_bits<std::uint8_t>(signal, order, 255 * kSameLevel)
+                           : edge_bits<float>(signal, order, kSameLevel);
+  // Each bit is set on one rank at most, so that none carries into another.
+  if (signal.ranks() != nullptr) signal.ranks()->all_reduce(words);
+  const auto* const word = words.data<std::int64_t>();
+  return Mask(std::vector<std::uint64_t>(word, word + words.numel()), signal.points());
 }
 
 // The pixels of a step: an edge pixel, or any pixel if edges are not separated, takes footprint^2 points.
@@ -164,14 +173,13 @@ void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, 
   });
 }
 
-void PointSampler::move_between(const Batch& batch, const Some& points, std::int64_t step) const {
-  const std::int64_t n = points.indices.numel(), width = options_.width, inputs = map_.inputs();
-  const std::int64_t channels = signal_.channels();
+PointSampler::Moved PointSampler::move_some(const Some& points, std::int64_t step) const {
+  const std::int64_t n = points.indices.numel(), width = options_.width;
   // As evenly as the share allows, from a different start in each step: a batch may be in order, and one of
   // all pixels is the same each time.
   const Rng rng(seed_, kJitter);
   const double start = Rng::to_unit(rng.at(static_cast<std::uint64_t>(step)));
-  std::vector<std::int64_t> moved;
+  Moved moved;
   std::int64_t before = 0;  // of the batch's points that are moved
   for (std::int64_t i = 0; i < points.end; ++i) {
     if (std::floor(start + between_share_ * static_cast<double>(i + 1)) <=
@@ -180,32 +188,31 @@ void PointSampler::move_between(const Batch& batch, const Some& points, std::int
     if (i < points.begin)
       ++before;
     else
-      moved.push_back(i);
+      moved.points.push_back(i);
   }
-  const auto count = static_cast<std::int64_t>(moved.size());
-  const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
   const std::int64_t* index = points.indices.data<std::int64_t>();
   const Rng places_rng(seed_, kBetween);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
-  std::vector<double> places(static_cast<std::size_t>(2 * count));
-  std::vector<float> levels(static_cast<std::size_t>(count * channels));
-  auto* const to = batch.coordinates.data<float>();
-  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  moved.places.resize(2 * moved.points.size());
+  parallel_for(std::ssize(moved.points), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
-      const std::int64_t i = moved[static_cast<std::size_t>(p)];
+      const std::int64_t i = moved.points[static_cast<std::size_t>(p)];
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(before + p);
-      double* const at = places.data() + 2 * p;
+      double* const at = moved.places.data() + 2 * p;
       at[0] = static_cast<double>(index[i] % width) + static_cast<double>(Rng::to_unit(places_rng.at(draw)));
       at[1] =
           static_cast<double>(index[i] / width) + static_cast<double>(Rng::to_unit(places_rng.at(draw + 1)));
-      map_.put(at[0] / w, at[1] / h, to + (i - points.begin) * inputs);
     }
   });
-  signal_.between(places.data(), count, levels.data());
-  auto* const level = batch.levels.data<float>();
-  for (std::int64_t p = 0; p < count; ++p)
-    std::copy_n(levels.data() + p * channels, channels,
-                level + (moved[static_cast<std::size_t>(p)] - points.begin) * channels);
+  return moved;
+}
+
+void PointSampler::put_levels(const Moved& moved, std::int64_t first, const Tensor& levels) const {
+  const auto channels = static_cast<std::size_t>(signal_.channels());
+  const Tensor between = signal_.between(moved.places.data(), std::ssize(moved.points));
+  for (std::size_t p = 0; p < moved.points.size(); ++p)
+    std::copy_n(between.data<float>() + p * channels, channels,
+                levels.data<float>() + static_cast<std::size_t>(moved.points[p] - first) * channels);
 }
 
 std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& parts) const {
@@ -224,6 +231,20 @@ std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& par
     const std::int64_t n = all.defined() ? all.numel() : 0;
     return Some{all, parts.begin_of(part, n), parts.begin_of(part + 1, n)};
   };
+  const auto levels_of = [this](const Some& of_edges, const Some& of_flats) {
+    std::vector<Tensor> chosen;
+    for (const Some& some : {of_edges, of_flats})
+      if (some.count() > 0) chosen.push_back(slice(some.indices, 0, some.begin, some.end));
+    return signal_.at(chosen.size() == 1 ? contiguous(chosen[0]) : cat(chosen, 0));
+  };
+  const bool moves = between_share_ > 0 && !flats.defined() && s == 1;
+  // Those who share the signal tell each other the levels of the whole batch.
+  Tensor all;
+  if (signal_.ranks() != nullptr) {
+    const Some of_edges{edges, 0, this->edges()};
+    all = levels_of(of_edges, {flats, 0, this->flats()});
+    if (moves) put_levels(move_some(of_edges, step), 0, all);
+  }
   std::vector<Batch> out;
   for (std::int64_t part = parts.first; part < parts.end; ++part) {
     const Some of_edges = some_of(edges, part), of_flats = some_of(flats, part);
@@ -236,11 +257,17 @@ std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& par
     float* to = b.coordinates.data<float>();
     if (b.edges > 0) place(of_edges, s, false, step, to);
     if (b.flats > 0) place(of_flats, 1, true, step, to + b.edges * s * s * inputs);
-    std::vector<Tensor> chosen;
-    for (const Some& some : {of_edges, of_flats})
-      if (some.count() > 0) chosen.push_back(slice(some.indices, 0, some.begin, some.end));
-    b.levels = signal_.at(chosen.size() == 1 ? contiguous(chosen[0]) : cat(chosen, 0));
-    if (between_share_ > 0 && b.flats == 0 && s == 1) move_between(b, of_edges, step);
+    b.levels = all.defined()
+                   ? cat({slice(all, 0, of_edges.begin, of_edges.end),
+                          slice(all, 0, this->edges() + of_flats.begin, this->edges() + of_flats.end)})
+                   : levels_of(of_edges, of_flats);
+    if (!moves) continue;
+    const Moved moved = move_some(of_edges, step);
+    for (std::size_t p = 0; p < moved.points.size(); ++p)
+      map_.put(moved.places[2 * p] / static_cast<double>(options_.width),
+               moved.places[2 * p + 1] / static_cast<double>(options_.height),
+               to + (moved.points[p] - of_edges.begin) * inputs);
+    if (!all.defined()) put_levels(moved, of_edges.begin, b.levels);
   }
   return out;
 }

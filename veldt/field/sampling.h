@@ -82,8 +82,14 @@ class PointSampler {
     std::int64_t count() const { return end - begin; }
   };
 
-  // Moves some of the points to random places between the samples, and their levels with them.
-  void move_between(const Batch& batch, const Some& points, std::int64_t step) const;
+  // Some of the points are moved to random places between the samples.
+  struct Moved {
+    std::vector<std::int64_t> points;  // of the whole batch
+    std::vector<double> places;        // column and row of each
+  };
+  Moved move_some(const Some& points, std::int64_t step) const;
+  // Writes their levels to `levels`, which begin with the batch's point `first`.
+  void put_levels(const Moved& moved, std::int64_t first, const Tensor& levels) const;
 
   // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
   // pixel.

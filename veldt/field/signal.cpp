@@ -1,4 +1,5 @@
-// Reads pictures and sounds line by line as levels, and between their samples by cubics.
+// Reads pictures and sounds line by line as levels, and between their samples by cubics; and the lines of a
+// picture that are not here from its file.
 #include "veldt/field/signal.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/field/survey.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::field {
@@ -21,7 +24,8 @@ constexpr std::int64_t kSampleGrain = 1 << 14;  // samples per task
 float level_of(std::uint8_t sample, float) { return static_cast<float>(sample) / 255.0f; }
 float level_of(float sample, float scale) { return sample * scale; }
 
-// Writes `count` lines of `length` samples; line i comes from line place(i) of `samples`.
+// Writes `count` lines of `length` samples; line i comes from line place(i) of `samples`, and is 0 if that is
+// below 0.
 template <class T, class Place>
 void copy_lines(const Tensor& samples, std::int64_t length, std::int64_t count, float scale,
                 const Place& place, float* to) {
@@ -29,7 +33,12 @@ void copy_lines(const Tensor& samples, std::int64_t length, std::int64_t count, 
   parallel_for(count, std::max<std::int64_t>(1, kSampleGrain / length),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
-                   const T* line = from + place(i) * length;
+                   const std::int64_t at = place(i);
+                   if (at < 0) {
+                     std::fill_n(to + i * length, length, 0.0f);
+                     continue;
+                   }
+                   const T* line = from + at * length;
                    for (std::int64_t j = 0; j < length; ++j) to[i * length + j] = level_of(line[j], scale);
                  }
                });
@@ -79,6 +88,7 @@ template <class T> Tensor with_colours_spread(const Tensor& picture) {
 
 template <class T> bool has_clear_pixel(const Tensor& picture) {
   const std::int64_t channels = picture.size(2);
+  if (channels != 2 && channels != 4) return false;
   const T* const levels = picture.data<T>();
   for (std::int64_t i = channels - 1; i < picture.numel(); i += channels)
     if (levels[i] == T(0)) return true;
@@ -87,8 +97,7 @@ template <class T> bool has_clear_pixel(const Tensor& picture) {
 
 // The picture itself if it has no clear pixels.
 template <class T> Tensor with_visible_colours(const Tensor& picture) {
-  const bool has_alpha = picture.size(2) == 2 || picture.size(2) == 4;
-  return has_alpha && has_clear_pixel<T>(picture) ? with_colours_spread<T>(picture) : picture;
+  return has_clear_pixel<T>(picture) ? with_colours_spread<T>(picture) : picture;
 }
 
 // Whether all levels are multiples of 1/255, as floats.
@@ -117,7 +126,28 @@ struct BilinearTaps {
   std::array<float, 4> weight;
 };
 
+// The rows beside a pixel that between() looks at: its position is within the pixel, and the four nearest
+// centres are of its own row and those up to two away.
+constexpr std::int64_t kBeside = 2;
+constexpr std::int64_t kReadBytes = std::int64_t{1} << 20;
+
 }  // namespace
+
+// Of a signal that is shared.
+struct Signal::Share {
+  Share(const std::string& path, const io::ReadOptions& options, dist::Communicator& ranks_of_it)
+      : ranks(ranks_of_it), file(path, options) {
+    own.begin = file.height() * ranks.rank() / ranks.size();
+    own.end = file.height() * (ranks.rank() + 1) / ranks.size();
+    here.begin = std::max<std::int64_t>(own.begin - kBeside, 0);
+    here.end = std::min(own.end + kBeside, file.height());
+  }
+
+  dist::Communicator& ranks;
+  io::ImageReader file;
+  Rows own, here;
+  Survey seen;
+};
 
 Signal::Signal(const Tensor& picture) {
   if (picture.rank() != 3 || (picture.dtype() != DType::f32 && picture.dtype() != DType::u8) ||
@@ -128,7 +158,47 @@ Signal::Signal(const Tensor& picture) {
   const Tensor given = contiguous(picture.detach());
   samples_ = given.dtype() == DType::u8 ? with_visible_colours<std::uint8_t>(given)
                                         : with_visible_colours<float>(given);
+  rows_ = samples_.size(0);
   bits_ = samples_.dtype() == DType::u8 || has_bytes(samples_) ? 8 : 16;
+}
+
+std::optional<Signal> Signal::shared(const std::string& path, const io::ReadOptions& options,
+                                     dist::Communicator& ranks) {
+  Signal signal;
+  signal.share_ = std::make_shared<Share>(path, options, ranks);
+  io::ImageReader& file = signal.share_->file;
+  const Rows here = signal.share_->here;
+  signal.rows_ = file.height();
+  signal.samples_ = empty({here.end - here.begin, file.width(), file.channels()}, file.dtype());
+  const bool has_u8 = file.dtype() == DType::u8;
+  const std::int64_t row_bytes = file.width() * file.channels() * (has_u8 ? 1 : 4);
+  const std::int64_t most = std::max<std::int64_t>(1, kReadBytes / row_bytes);
+  bool is_of_bytes = true;
+  Surveyor surveyor(file.height(), file.width(), file.channels(), file.dtype());
+  // To the end, on every rank: damage is found by all before the first step.
+  for (std::int64_t first = 0; first < file.height(); first += most) {
+    const std::int64_t end = std::min(first + most, file.height());
+    const Tensor rows = file.read_rows(end - first);
+    if (has_u8 ? has_clear_pixel<std::uint8_t>(rows) : has_clear_pixel<float>(rows)) return std::nullopt;
+    surveyor.add(
+        rows, lines(rows, rows.shape(), file.width() * file.channels(), 1, [](std::int64_t i) { return i; }));
+    is_of_bytes = is_of_bytes && (has_u8 || has_bytes(rows));
+    const std::int64_t from = std::max(first, here.begin), to = std::min(end, here.end);
+    if (from < to)
+      slice(signal.samples_, 0, from - here.begin, to - here.begin)
+          .assign(slice(rows, 0, from - first, to - first));
+  }
+  signal.share_->seen = surveyor.survey();
+  signal.bits_ = is_of_bytes ? 8 : 16;
+  return signal;
+}
+
+dist::Communicator* Signal::ranks() const { return share_ ? &share_->ranks : nullptr; }
+const Survey* Signal::survey() const { return share_ ? &share_->seen : nullptr; }
+Signal::Rows Signal::own() const { return share_ ? share_->own : Rows{0, rows_}; }
+std::int64_t Signal::first_here() const { return share_ ? share_->here.begin : 0; }
+bool Signal::is_here(std::int64_t first, std::int64_t count) const {
+  return !share_ || (first >= share_->here.begin && first + count <= share_->here.end);
 }
 
 Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
@@ -140,6 +210,7 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
                       "give the rate that it was recorded with");
   Signal signal;
   signal.samples_ = reshape(contiguous(samples.detach()), {samples.size(0), 1, samples.size(1)});
+  signal.rows_ = samples.size(0);
   signal.rate_ = rate;
   const float* at = signal.samples_.data<float>();
   double peak = 0, squares = 0;
@@ -155,30 +226,49 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
   return signal;
 }
 
-Tensor Signal::read(std::int64_t first, std::int64_t count) const {
-  return lines(samples_, {count, columns(), channels()}, columns() * channels(), peak_,
-               [first](std::int64_t i) { return first + i; });
+// As stored.
+Tensor Signal::from_file(std::int64_t first, std::int64_t count) const {
+  io::ImageReader& file = share_->file;
+  if (first < file.next_row()) file.rewind();
+  file.skip_rows(first - file.next_row());
+  return file.read_rows(count);
 }
 
+Tensor Signal::read(std::int64_t first, std::int64_t count) const {
+  const bool here = is_here(first, count);
+  const std::int64_t from = here ? first - first_here() : 0;
+  return lines(here ? samples_ : from_file(first, count), {count, columns(), channels()},
+               columns() * channels(), peak_, [from](std::int64_t i) { return from + i; });
+}
+
+// Each point is 0 on all ranks but the one that has it, so that their sum is exact.
 Tensor Signal::at(const Tensor& indices) const {
   const auto* index = indices.data<std::int64_t>();
-  return lines(samples_, {indices.numel(), channels()}, channels(), peak_,
-               [index](std::int64_t i) { return index[i]; });
+  const Shape shape{indices.numel(), channels()};
+  if (!share_) return lines(samples_, shape, channels(), peak_, [index](std::int64_t i) { return index[i]; });
+  const std::int64_t width = columns(), begin = first_here() * width;
+  const Rows own = share_->own;
+  const Tensor out = lines(samples_, shape, channels(), peak_,
+                           [=](std::int64_t i) { return own.has(index[i] / width) ? index[i] - begin : -1; });
+  share_->ranks.all_reduce(out);
+  return out;
 }
 
-void Signal::between(const double* positions, std::int64_t n, float* to) const {
-  const std::int64_t count = channels();
+Tensor Signal::between(const double* positions, std::int64_t n) const {
+  const Tensor out = zeros({n, channels()});
+  const std::int64_t count = channels(), begin = first_here();
+  const Rows own = this->own();
   const auto read = [&](const auto* samples, float scale) {
-    parallel_for(n, kSampleGrain / 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t p = begin; p < end; ++p) {
+    parallel_for(n, kSampleGrain / 16, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t p = first; p < end; ++p) {
+        if (share_ && !own.has(static_cast<std::int64_t>(std::floor(positions[2 * p + 1])))) continue;
         const BilinearTaps across(positions[2 * p], columns()), down(positions[2 * p + 1], rows());
-        float* const out = to + p * count;
-        std::fill_n(out, count, 0.0f);
+        float* const to = out.data<float>() + p * count;
         for (std::size_t i = 0; i < 4; ++i)
           for (std::size_t j = 0; j < 4; ++j) {
-            const auto* pixel = samples + (down.at[i] * columns() + across.at[j]) * count;
+            const auto* pixel = samples + ((down.at[i] - begin) * columns() + across.at[j]) * count;
             const float weight = down.weight[i] * across.weight[j];
-            for (std::int64_t c = 0; c < count; ++c) out[c] += weight * level_of(pixel[c], scale);
+            for (std::int64_t c = 0; c < count; ++c) to[c] += weight * level_of(pixel[c], scale);
           }
       }
     });
@@ -187,6 +277,8 @@ void Signal::between(const double* positions, std::int64_t n, float* to) const {
     read(samples_.data<std::uint8_t>(), 1);
   else
     read(samples_.data<float>(), peak_ > 0 ? static_cast<float>(1 / peak_) : 1.0f);
+  if (share_) share_->ranks.all_reduce(out);
+  return out;
 }
 
 double decibels(const Signal& signal, double mean_squared_error) {

@@ -1,14 +1,22 @@
 // The data that a field is fitted to: samples on a lattice of positions, with one number for each channel. A
 // picture is a lattice of rows and columns, a sound one of a single column. The samples keep their dtype, so
-// that a large picture of bytes takes only its bytes; they are read as f32.
-// Tests: tests/field/signal_test.cpp
+// that a large picture of bytes takes only its bytes; they are read as f32. Several ranks can share a picture
+// that is too large for one.
+// Tests: tests/field/signal_test.cpp, tests/field/shared_signal_test.cpp
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
+#include "veldt/dist/communicator.h"
+#include "veldt/io/image.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::field {
+
+struct Survey;
 
 class Signal {
  public:
@@ -22,8 +30,15 @@ class Signal {
   // ConfigError for a rate below 1.
   static Signal sound(const Tensor& samples, std::int64_t rate);
 
+  // The picture of a file that can be read row by row (io::ImageInfo::by_rows), the same on every rank: each
+  // keeps a share of its rows in memory, and reads the others from the file when read() asks for them. Keeps
+  // a reference to `ranks`. None if some pixels are fully transparent: they get colours from far away. Throws
+  // as io::read_picture().
+  static std::optional<Signal> shared(const std::string& path, const io::ReadOptions& options,
+                                      dist::Communicator& ranks);
+
   bool is_sound() const { return rate_ > 0; }
-  std::int64_t rows() const { return samples_.size(0); }     // a picture's height, a sound's frames
+  std::int64_t rows() const { return rows_; }                // a picture's height, a sound's frames
   std::int64_t columns() const { return samples_.size(1); }  // a picture's width; 1
   std::int64_t channels() const { return samples_.size(2); }
   std::int64_t points() const { return rows() * columns(); }
@@ -36,21 +51,41 @@ class Signal {
   // (SNR).
   double power() const { return power_; }
 
+  // Those who share it, or null. Rows that are not here are read from the top: in that order they take the
+  // time of one reading.
+  dist::Communicator* ranks() const;
+  // The rows that this rank answers for: begin .. end - 1. All, if none share it.
+  struct Rows {
+    std::int64_t begin = 0, end = 0;
+    bool has(std::int64_t row) const { return row >= begin && row < end; }
+  };
+  Rows own() const;
+
+  // What was seen of it while its file was read; null, if none share it.
+  const Survey* survey() const;
+
   // Rows first.. first + count: f32 [count, columns, channels].
   Tensor read(std::int64_t first, std::int64_t count) const;
-  // Points by their row-major indices, i64 [n]: f32 [n, channels].
+  // Points by their row-major indices, i64 [n]: f32 [n, channels]. All who share it call it, with the same.
   Tensor at(const Tensor& indices) const;
   // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which is exact at a sample's
   // centre; positions f64 [n, 2] of (column, row), where centres are at integers plus one half. Beyond the
-  // border its sample is repeated. Writes [n, channels] to `to`.
-  void between(const double* positions, std::int64_t n, float* to) const;
-  // [rows, columns, channels] as stored: u8 or f32.
+  // border its sample is repeated. f32 [n, channels]. All who share it call it, with the same.
+  Tensor between(const double* positions, std::int64_t n) const;
+  // [rows, columns, channels] as stored, u8 or f32: all, or from row first_here() on those that are here,
+  // which are the own ones and two more on either side.
   const Tensor& samples() const { return samples_; }
+  std::int64_t first_here() const;
 
  private:
   Signal() = default;
+  struct Share;
+  bool is_here(std::int64_t first, std::int64_t count) const;
+  Tensor from_file(std::int64_t first, std::int64_t count) const;
 
   Tensor samples_;
+  std::int64_t rows_ = 0;
+  std::shared_ptr<Share> share_;  // null if none share it
   std::int64_t rate_ = 0;
   double peak_ = 1, power_ = 1;
   int bits_ = 0;

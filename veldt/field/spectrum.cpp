@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/field/survey.h"
+#include "veldt/ops/shape.h"
+
 namespace veldt::field {
 namespace {
 
@@ -91,10 +94,14 @@ Lines lines_of(const Signal& s, Axis axis) {
   return {s.columns(), s.rows(), s.columns() * s.channels(), s.channels()};
 }
 
-template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, Axis axis) {
-  const Lines all = lines_of(signal, axis);
-  const auto longest =
-      static_cast<std::uint64_t>(std::min(all.length, signal.is_sound() ? kSoundSegment : kPictureSegment));
+// Line i of `lines`, among all.
+std::int64_t place_of(std::int64_t i, std::int64_t lines, std::int64_t all) {
+  return (2 * i + 1) * all / (2 * lines);
+}
+
+template <class T>
+Spectrum spectrum_of(const T* samples, const Lines& all, std::int64_t channels, std::int64_t most) {
+  const auto longest = static_cast<std::uint64_t>(std::min(all.length, most));
   const auto length = static_cast<std::int64_t>(std::bit_floor(longest));
   if (length < 2) return {};
   const std::int64_t lines = std::min(all.count, kLines);
@@ -104,8 +111,8 @@ template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, 
   // One extra segment stays 0, to pair with the last one of an odd number.
   std::vector<double> line(static_cast<std::size_t>((segments + 1) * length));
   for (std::int64_t i = 0; i < lines; ++i)
-    for (std::int64_t c = 0; c < signal.channels(); ++c) {
-      const T* const first = samples + (2 * i + 1) * all.count / (2 * lines) * all.apart + c;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const T* const first = samples + place_of(i, lines, all.count) * all.apart + c;
       double mean = 0;  // of the differences from the first sample, so that a constant gives exactly 0
       for (std::int64_t j = 0; j < segments * length; ++j) {
         const std::int64_t start = segments > 1 ? j / length * (all.length - length) / (segments - 1) : 0;
@@ -123,9 +130,45 @@ template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, 
 }  // namespace
 
 Spectrum spectrum_of(const Signal& signal, Axis axis) {
+  if (const Survey* const survey = signal.survey(); survey != nullptr)
+    return axis == Axis::across ? survey->across : survey->down;
+  const std::int64_t most = signal.is_sound() ? kSoundSegment : kPictureSegment;
+  const Lines lines = lines_of(signal, axis);
   const Tensor& s = signal.samples();
-  return s.dtype() == DType::u8 ? spectrum_of(s.data<std::uint8_t>(), signal, axis)
-                                : spectrum_of(s.data<float>(), signal, axis);
+  return s.dtype() == DType::u8 ? spectrum_of(s.data<std::uint8_t>(), lines, signal.channels(), most)
+                                : spectrum_of(s.data<float>(), lines, signal.channels(), most);
+}
+
+SpectrumLines::SpectrumLines(Axis axis, std::int64_t rows, std::int64_t columns, std::int64_t channels,
+                             DType dtype)
+    : axis_(axis),
+      count_(axis == Axis::across ? rows : columns),
+      length_(axis == Axis::across ? columns : rows),
+      lines_(empty({std::min(count_, kLines), length_, channels}, dtype)) {}
+
+void SpectrumLines::add(const Tensor& rows) {
+  const std::int64_t lines = lines_.size(0), end = next_row_ + rows.size(0);
+  if (axis_ == Axis::across) {
+    for (; next_line_ < lines && place_of(next_line_, lines, count_) < end; ++next_line_) {
+      const std::int64_t row = place_of(next_line_, lines, count_) - next_row_;
+      slice(lines_, 0, next_line_, next_line_ + 1).assign(slice(rows, 0, row, row + 1));
+    }
+  } else {
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const std::int64_t column = place_of(i, lines, count_);
+      slice(slice(lines_, 0, i, i + 1), 1, next_row_, end)
+          .assign(permute(slice(rows, 1, column, column + 1), {1, 0, 2}));
+    }
+  }
+  next_row_ = end;
+}
+
+Spectrum SpectrumLines::spectrum() const {
+  const std::int64_t channels = lines_.size(2);
+  const Lines all{lines_.size(0), length_, channels, length_ * channels};
+  return lines_.dtype() == DType::u8
+             ? spectrum_of(lines_.data<std::uint8_t>(), all, channels, kPictureSegment)
+             : spectrum_of(lines_.data<float>(), all, channels, kPictureSegment);
 }
 
 }  // namespace veldt::field

@@ -23,4 +23,20 @@ enum class Axis : std::uint8_t { down, across };  // of a picture; a sound only 
 // so the cost is bounded.
 Spectrum spectrum_of(const Signal& signal, Axis axis);
 
+// The same for a picture, row by row: keeps the lines that are looked at.
+class SpectrumLines {
+ public:
+  SpectrumLines(Axis axis, std::int64_t rows, std::int64_t columns, std::int64_t channels, DType dtype);
+  // The next rows, [n, columns, channels], u8 or f32.
+  void add(const Tensor& rows);
+  // After the last row.
+  Spectrum spectrum() const;
+
+ private:
+  Axis axis_;
+  std::int64_t count_, length_;  // of all lines, the samples of each
+  std::int64_t next_row_ = 0, next_line_ = 0;
+  Tensor lines_;  // [lines, length, channels]
+};
+
 }  // namespace veldt::field

@@ -1,7 +1,7 @@
 // Pictures: ten formats in, three out.
-// Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp, tests/io/picture_formats_test.cpp,
-// tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp, tests/codecs/heif_test.cpp,
-// tests/codecs/jxl_test.cpp
+// Tests: tests/io/image_read_test.cpp, tests/io/image_reader_test.cpp, tests/io/image_write_test.cpp,
+// tests/io/picture_formats_test.cpp, tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp,
+// tests/codecs/heif_test.cpp, tests/codecs/jxl_test.cpp
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,7 @@ struct ImageInfo {
   std::int64_t pictures = 1;   // in the file: frames or pages, of which the first is read
   int other_channels = 0;      // neither colours nor alpha; they are not read
   bool other_profile = false;  // it has a colour profile that is not named sRGB
+  bool by_rows = false;        // it can be read row by row, see ImageReader
 };
 
 // The parts that reading leaves out, as the end of a sentence that begins with the file's name: "has 12
@@ -76,6 +77,37 @@ Picture read_picture(const std::string& path, const ReadOptions& options = {});
 // From the bytes of such a file; `name` is for messages.
 Picture read_picture(std::span<const std::byte> bytes, const std::string& name,
                      const ReadOptions& options = {});
+
+// The same picture row by row, within the memory of a few rows: a PNG that is not interlaced, a JPEG of one
+// scan that is not turned, a PNM.
+class ImageReader {
+ public:
+  // A picture with alpha is read once for that, because an alpha that is opaque everywhere is dropped. Throws
+  // as read_picture(), and Error for a picture that is not info.by_rows.
+  explicit ImageReader(const std::string& path, const ReadOptions& options = {});
+  ~ImageReader();
+  ImageReader(const ImageReader&) = delete;
+  ImageReader& operator=(const ImageReader&) = delete;
+
+  const ImageInfo& info() const;
+  std::int64_t height() const { return info().height; }
+  std::int64_t width() const { return info().width; }
+  std::int64_t channels() const;  // of the rows
+  DType dtype() const;
+  std::int64_t next_row() const;  // from 0; height() after the last
+  // The next `count` rows, [count, width, channels]. Throws ShapeError beyond the last; IoError malformed,
+  // with the last row at the latest, for what read_picture() refuses.
+  Tensor read_rows(std::int64_t count);
+  // Reads on without keeping them.
+  void skip_rows(std::int64_t count);
+  // Goes back to the first row, of the same file even if another one has its name by now.
+  void rewind();
+
+ private:
+  struct State;
+  void check(std::int64_t count) const;
+  std::unique_ptr<State> state_;
+};
 
 struct WriteOptions {
   int bits = 8;          // for a PNG 1 (only grey: 0.5 and above is white), 8 or 16; for the others 8

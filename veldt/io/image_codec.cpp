@@ -157,6 +157,25 @@ std::string left_out(const ImageInfo& info) {
   return text;
 }
 
+void* row_of(const Tensor& picture, std::int64_t y) {
+  const std::int64_t bytes =
+      picture.size(1) * picture.size(2) * static_cast<std::int64_t>(size_of(picture.dtype()));
+  return static_cast<std::byte*>(picture.view().data) + y * bytes;
+}
+
+Tensor all_rows(ImageDecoder& decoder) {
+  const ImageInfo& info = decoder.info();
+  decoder.begin_rows();
+  const Tensor image = empty({info.height, info.width, info.channels}, decoder.dtype());
+  for (std::int64_t y = 0; y < info.height; ++y) decoder.read_row(row_of(image, y));
+  return image;
+}
+
+void ImageDecoder::read_row(void*) {
+  throw Error(str("a ", info().format, " cannot be read row by row"), "its decoder gives whole pictures",
+              "read the whole picture");
+}
+
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why) {
   return {IoError::Kind::malformed, "cannot decode " + path, why,
           str("the ", format, " is damaged; copy or make it again")};

@@ -24,6 +24,11 @@ class ImageDecoder {
   virtual DType dtype() const { return info().bit_depth > 8 ? DType::f32 : DType::u8; }
   // Called once, after the size was accepted.
   virtual Tensor read() = 0;
+  // In place of read(), where info().by_rows: begin_rows() before there is memory for any, which throws for a
+  // file that is too short for them; then for each row of the picture, from the top, read_row(), with room
+  // for its samples. The last one reads the file to its end.
+  virtual void begin_rows() {}
+  virtual void read_row(void* to);
 };
 
 // Each starts at the file's first byte and refers to the file throughout its lifetime.
@@ -85,6 +90,12 @@ const PictureCodec* codec_for_name(const std::string& path);
 
 // The IoError of a picture that breaks its format.
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
+
+// Where row y of a picture [height, width, channels] begins.
+void* row_of(const Tensor& picture, std::int64_t y);
+
+// For read(), of a decoder that gives rows: all of them.
+Tensor all_rows(ImageDecoder& decoder);
 
 // The Error of a build without the library for a format.
 Error without_library(const std::string& path, const std::string& format, const std::string& package);

@@ -130,6 +130,8 @@ class JpegDecoder final : public ImageDecoder {
   const ImageInfo& info() const override { return info_; }
   DType dtype() const override { return has_inks() ? DType::f32 : DType::u8; }
   Tensor read() override;
+  void begin_rows() override;
+  void read_row(void* to) override;
 
  private:
   bool has_inks() const { return jpeg_.out_color_space == JCS_CMYK; }
@@ -148,6 +150,7 @@ class JpegDecoder final : public ImageDecoder {
   ReadState state_;
   ImageInfo info_;
   int orientation_ = 1;
+  std::vector<JSAMPLE> row_;  // of inks
 };
 
 void JpegDecoder::read_header() {
@@ -173,6 +176,8 @@ void JpegDecoder::read_header() {
   info_.channels = jpeg_.out_color_space == JCS_GRAYSCALE ? 1 : 3;
   info_.bit_depth = 8;
   info_.interlaced = jpeg_.progressive_mode != FALSE;
+  // Of several scans libjpeg keeps the whole picture.
+  info_.by_rows = orientation_ == 1 && jpeg_has_multiple_scans(&jpeg_) == FALSE;
   info_.other_profile = !profile.empty() && !is_srgb(profile);
 }
 
@@ -197,29 +202,35 @@ void JpegDecoder::check_capacity() const {
 }
 
 // CMYK: r = (1 - c)(1 - k), which is not a byte. Adobe's programs store 255 - ink, and say so by a marker.
-float* unpack_inks(const JSAMPLE* row, std::int64_t width, bool inverted, float* out) {
+void unpack_inks(const JSAMPLE* row, std::int64_t width, bool inverted, float* out) {
   const auto paper = [inverted](int sample) { return inverted ? sample : 255 - sample; };
   for (std::int64_t x = 0; x < width; ++x, row += 4)
     for (int c = 0; c < 3; ++c) *out++ = static_cast<float>(paper(row[c]) * paper(row[3])) / 65025.0f;
-  return out;
 }
 
-Tensor JpegDecoder::read() {
+void JpegDecoder::begin_rows() {
   check_capacity();
   auto* jpeg = &jpeg_;
   call([jpeg] { jpeg_start_decompress(jpeg); });
+  if (has_inks())
+    row_.resize(std::size_t{jpeg_.output_width} * static_cast<std::size_t>(jpeg_.output_components));
+}
+
+// As it is stored, not turned.
+void JpegDecoder::read_row(void* to) {
+  auto* jpeg = &jpeg_;
+  JSAMPROW row = has_inks() ? row_.data() : static_cast<JSAMPLE*>(to);
+  call([jpeg, &row] { jpeg_read_scanlines(jpeg, &row, 1); });
+  if (has_inks())
+    unpack_inks(row, jpeg_.output_width, jpeg_.saw_Adobe_marker != FALSE, static_cast<float*>(to));
+  if (jpeg_.output_scanline == jpeg_.output_height) call([jpeg] { jpeg_finish_decompress(jpeg); });
+}
+
+Tensor JpegDecoder::read() {
+  begin_rows();
   const std::int64_t width = jpeg_.output_width, height = jpeg_.output_height;
-  const bool inks = has_inks();
-  const bool inverted = jpeg_.saw_Adobe_marker != FALSE;
-  std::vector<JSAMPLE> row(inks ? static_cast<std::size_t>(width * jpeg_.output_components) : 0);
   const Tensor image = empty({height, width, info_.channels}, dtype());
-  float* out = inks ? image.data<float>() : nullptr;
-  for (std::int64_t y = 0; y < height; ++y) {
-    JSAMPROW to = inks ? row.data() : image.data<std::uint8_t>() + y * width * info_.channels;
-    call([jpeg, &to] { jpeg_read_scanlines(jpeg, &to, 1); });
-    if (inks) out = unpack_inks(row.data(), width, inverted, out);
-  }
-  call([jpeg] { jpeg_finish_decompress(jpeg); });
+  for (std::int64_t y = 0; y < height; ++y) read_row(row_of(image, y));
   return oriented(image, orientation_);
 }
 

@@ -59,6 +59,8 @@ class PngDecoder final : public ImageDecoder {
 
   const ImageInfo& info() const override { return image_; }
   Tensor read() override;
+  void begin_rows() override;
+  void read_row(void* to) override;
 
  private:
   template <class Calls> void call(const Calls& calls) {
@@ -75,13 +77,20 @@ class PngDecoder final : public ImageDecoder {
   void set_transforms();
   bool palette_is_grey() const;
   std::vector<std::uint8_t> palette_levels() const;
-  template <class Row> void for_each_row(const Row& use);
+  void end_rows();
+  Tensor read_passes();
+  void unpack_row(const unsigned char* row, void* to) const;
 
   InputFile& file_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   PngFailure failure_;
   ImageInfo image_;
+  // While it is read.
+  std::int64_t next_row_ = 0;
+  bool is_wide_ = false;               // 16 bits a sample
+  std::vector<std::uint8_t> palette_;  // the levels of its colours
+  std::vector<unsigned char> row_;     // as libpng gives it
 };
 
 // Checks the sizes before libpng sees them.
@@ -118,6 +127,7 @@ void PngDecoder::read_info() {
   image_ = {.format = ImageFormat::png, .width = width, .height = height, .bit_depth = depth};
   image_.palette = type == PNG_COLOR_TYPE_PALETTE;
   image_.interlaced = interlace != PNG_INTERLACE_NONE;
+  image_.by_rows = !image_.interlaced;
   const bool colour = (type & PNG_COLOR_MASK_COLOR) != 0 && !(image_.palette && palette_is_grey());
   image_.channels = (colour ? 3 : 1) + (transparent ? 1 : 0);
   read_kept_chunks();
@@ -186,22 +196,6 @@ void PngDecoder::set_transforms() {
   });
 }
 
-// Calls use(row's bytes) from top to bottom. An interlaced picture is kept whole until its last pass.
-template <class Row> void PngDecoder::for_each_row(const Row& use) {
-  png_structp png = png_;
-  const std::size_t row_bytes = png_get_rowbytes(png_, info_);
-  std::vector<unsigned char> rows(row_bytes *
-                                  (image_.interlaced ? static_cast<std::size_t>(image_.height) : 1));
-  const int passes = image_.interlaced ? 7 : 1;
-  for (int pass = 0; pass < passes; ++pass) {
-    for (std::int64_t y = 0; y < image_.height; ++y) {
-      png_bytep row = rows.data() + (image_.interlaced ? row_bytes * static_cast<std::size_t>(y) : 0);
-      call([png, row] { png_read_row(png, row, nullptr); });
-      if (pass == passes - 1) use(row);
-    }
-  }
-}
-
 void unpack_wide(const unsigned char* bytes, std::int64_t samples, float* out) {
   for (std::int64_t i = 0; i < samples; ++i) {
     std::uint16_t sample;
@@ -226,34 +220,65 @@ std::vector<std::uint8_t> PngDecoder::palette_levels() const {
   return levels;
 }
 
-Tensor PngDecoder::read() {
+void PngDecoder::begin_rows() {
   check_capacity();
   set_transforms();
-  const bool wide = png_get_bit_depth(png_, info_) == 16;
-  const std::int64_t channels = image_.channels;
-  const std::vector<std::uint8_t> palette = image_.palette ? palette_levels() : std::vector<std::uint8_t>();
-  const Tensor image = empty({image_.height, image_.width, channels}, wide ? DType::f32 : DType::u8);
-  const std::int64_t samples = image_.width * channels;
-  std::int64_t y = 0;
-  for_each_row([&](const unsigned char* row) {
-    if (wide) return unpack_wide(row, samples, image.data<float>() + samples * y++);
-    std::uint8_t* out = image.data<std::uint8_t>() + samples * y++;
-    if (!image_.palette) {
-      std::copy_n(row, samples, out);
-      return;
-    }
-    for (std::int64_t x = 0; x < image_.width; ++x) {
-      const std::int64_t at = row[x] * channels;
-      if (at >= static_cast<std::int64_t>(palette.size()))
-        fail(str("a pixel has colour ", int{row[x]}, " of a palette of ",
-                 palette.size() / static_cast<std::size_t>(channels)));
-      out = std::copy_n(palette.data() + at, channels, out);
-    }
-  });
+  is_wide_ = png_get_bit_depth(png_, info_) == 16;
+  if (image_.palette) palette_ = palette_levels();
+  row_.resize(png_get_rowbytes(png_, info_));
+}
+
+// What follows the rows is checked too.
+void PngDecoder::end_rows() {
   png_structp png = png_;
   call([png] { png_read_end(png, nullptr); });
+}
+
+// Bytes to samples of dtype().
+void PngDecoder::unpack_row(const unsigned char* row, void* to) const {
+  const std::int64_t channels = image_.channels, samples = image_.width * channels;
+  if (is_wide_) return unpack_wide(row, samples, static_cast<float*>(to));
+  auto* out = static_cast<std::uint8_t*>(to);
+  if (!image_.palette) {
+    std::copy_n(row, samples, out);
+    return;
+  }
+  for (std::int64_t x = 0; x < image_.width; ++x) {
+    const std::int64_t at = row[x] * channels;
+    if (at >= static_cast<std::int64_t>(palette_.size()))
+      fail(str("a pixel has colour ", int{row[x]}, " of a palette of ",
+               palette_.size() / static_cast<std::size_t>(channels)));
+    out = std::copy_n(palette_.data() + at, channels, out);
+  }
+}
+
+void PngDecoder::read_row(void* to) {
+  png_structp png = png_;
+  png_bytep row = row_.data();
+  call([png, row] { png_read_row(png, row, nullptr); });
+  unpack_row(row, to);
+  if (++next_row_ == image_.height) end_rows();
+}
+
+// An interlaced picture is kept as libpng gives it until its last pass.
+Tensor PngDecoder::read_passes() {
+  begin_rows();
+  png_structp png = png_;
+  const std::size_t row_bytes = row_.size();
+  row_.resize(row_bytes * static_cast<std::size_t>(image_.height));
+  const auto row_at = [&](std::int64_t y) { return row_.data() + row_bytes * static_cast<std::size_t>(y); };
+  for (int pass = 0; pass < 7; ++pass)
+    for (std::int64_t y = 0; y < image_.height; ++y) {
+      png_bytep row = row_at(y);
+      call([png, row] { png_read_row(png, row, nullptr); });
+    }
+  const Tensor image = empty({image_.height, image_.width, image_.channels}, dtype());
+  for (std::int64_t y = 0; y < image_.height; ++y) unpack_row(row_at(y), row_of(image, y));
+  end_rows();
   return image;
 }
+
+Tensor PngDecoder::read() { return image_.interlaced ? read_passes() : all_rows(*this); }
 
 }  // namespace
 

@@ -38,6 +38,7 @@ class PnmDecoder final : public ImageDecoder {
     info_ = {.format = ImageFormat::pnm, .width = header_.width, .height = header_.height};
     info_.channels = header_.channels;
     info_.bit_depth = std::bit_width(header_.largest);
+    info_.by_rows = true;
     if (!header_.is_text()) count_pictures();
   }
 
@@ -46,7 +47,9 @@ class PnmDecoder final : public ImageDecoder {
   DType dtype() const override {
     return header_.largest <= 255 && 255 % header_.largest == 0 ? DType::u8 : DType::f32;
   }
-  Tensor read() override;
+  Tensor read() override { return all_rows(*this); }
+  void begin_rows() override;
+  void read_row(void* to) override;
 
  private:
   unsigned character();
@@ -56,12 +59,14 @@ class PnmDecoder final : public ImageDecoder {
   void read_pam(PnmHeader& header);
   void check_size(const PnmHeader& header);
   void count_pictures();
-  template <class Use> void for_each_sample(Use use);
-  template <class Use> void samples_of_text(Use& use);
+  unsigned sample_of_text();
+  unsigned sample_of_row(std::size_t i) const;
+  template <class T, class Level> void read_samples(T* to, const Level& level_of);
 
   ByteReader bytes_;
   PnmHeader header_;
   ImageInfo info_;
+  std::vector<unsigned char> row_;  // of a file of bytes
 };
 
 // The next character of a text; a comment, from # to the end of the line, is skipped.
@@ -170,52 +175,45 @@ void PnmDecoder::count_pictures() try {
   if (error.kind() != IoError::Kind::malformed) throw;
 }
 
-template <class Use> void PnmDecoder::samples_of_text(Use& use) {
-  const std::int64_t count = header_.width * header_.height * header_.channels;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (header_.kind != 1) {
-      use(number(header_.largest));
-      continue;
-    }
-    unsigned c = character();  // digits need no spaces between them
-    while (is_blank(c)) c = character();
-    if (c != '0' && c != '1') bytes_.fail("one of its pixels is neither 0 nor 1");
-    use(c - '0');
-  }
+unsigned PnmDecoder::sample_of_text() {
+  if (header_.kind != 1) return number(header_.largest);
+  unsigned c = character();  // digits need no spaces between them
+  while (is_blank(c)) c = character();
+  if (c != '0' && c != '1') bytes_.fail("one of its pixels is neither 0 nor 1");
+  return c - '0';
 }
 
-// Calls use(sample) for each, in the order of the file.
-template <class Use> void PnmDecoder::for_each_sample(Use use) {
-  bytes_.seek(header_.begin);
-  if (header_.is_text()) return samples_of_text(use);
-  std::vector<unsigned char> row(header_.row_bytes());
+unsigned PnmDecoder::sample_of_row(std::size_t i) const {
+  const unsigned sample = header_.kind == 4       ? (row_[i / 8] >> (7 - i % 8)) & 1u
+                          : header_.largest > 255 ? row_[2 * i] * 256u + row_[2 * i + 1]
+                                                  : row_[i];
+  if (sample > header_.largest)
+    bytes_.fail(str("one of its samples is ", sample, ", and ", header_.largest, " is white"));
+  return sample;
+}
+
+template <class T, class Level> void PnmDecoder::read_samples(T* to, const Level& level_of) {
   const auto samples = static_cast<std::size_t>(header_.width) * static_cast<std::size_t>(header_.channels);
-  for (std::int64_t y = 0; y < header_.height; ++y) {
-    bytes_.read(row.data(), row.size());
-    for (std::size_t i = 0; i < samples; ++i) {
-      const unsigned sample = header_.kind == 4       ? (row[i / 8] >> (7 - i % 8)) & 1u
-                              : header_.largest > 255 ? row[2 * i] * 256u + row[2 * i + 1]
-                                                      : row[i];
-      if (sample > header_.largest)
-        bytes_.fail(str("one of its samples is ", sample, ", and ", header_.largest, " is white"));
-      use(sample);
-    }
-  }
+  for (std::size_t i = 0; i < samples; ++i)
+    to[i] = level_of(header_.is_text() ? sample_of_text() : sample_of_row(i));
 }
 
-Tensor PnmDecoder::read() {
-  const Tensor image = empty({header_.height, header_.width, header_.channels}, dtype());
-  if (image.dtype() == DType::u8) {
+void PnmDecoder::begin_rows() {
+  bytes_.seek(header_.begin);
+  if (!header_.is_text()) row_.resize(header_.row_bytes());
+}
+
+void PnmDecoder::read_row(void* to) {
+  if (!header_.is_text()) bytes_.read(row_.data(), row_.size());
+  if (dtype() == DType::u8) {
     const std::uint32_t step = 255 / header_.largest, flip = header_.is_ink() ? 255 : 0;
-    for_each_sample([&, to = image.data<std::uint8_t>()](unsigned sample) mutable {
-      *to++ = static_cast<std::uint8_t>((sample * step) ^ flip);
+    return read_samples(static_cast<std::uint8_t*>(to), [step, flip](unsigned sample) {
+      return static_cast<std::uint8_t>((sample * step) ^ flip);
     });
-    return image;
   }
-  for_each_sample([&, to = image.data<float>()](unsigned sample) mutable {
-    *to++ = static_cast<float>(sample) / static_cast<float>(header_.largest);
+  read_samples(static_cast<float*>(to), [this](unsigned sample) {
+    return static_cast<float>(sample) / static_cast<float>(header_.largest);
   });
-  return image;
 }
 
 }  // namespace
