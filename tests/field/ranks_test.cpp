@@ -204,6 +204,21 @@ TEST_F(FitOnRanks, GoesOnFromACheckpointWithAnotherNumber) {
   }
 }
 
+// Other parts give other bits.
+TEST_F(FitOnRanks, GoesOnInAsManyParts) {
+  const Kind kind = kinds()[0];
+  const test::TempDir folder;
+  const auto run_in = [&](std::int64_t parts, bool resume) {
+    FitOptions wishes = kind.wishes;
+    wishes.parts = parts;
+    fitted(kind.signal, wishes, {.directory = folder / "run", .resume = resume}, resume ? 0 : 5);
+  };
+  run_in(3, false);
+  for (const std::int64_t parts : {0, 4})
+    EXPECT_THAT(test::error_of<ConfigError>([&] { run_in(parts, true); }), HasSubstr("parts"));
+  EXPECT_NO_THROW(run_in(3, true));
+}
+
 TEST_F(FitOnRanks, FollowsTheClockOfTheFirst) {
   FitOptions wishes = kinds()[0].wishes;
   wishes.steps = {};

@@ -14,6 +14,7 @@
 #include "veldt/field/fit.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/sound_field.h"
+#include "veldt/ops/create.h"
 
 namespace veldt::field {
 namespace {
@@ -132,6 +133,23 @@ TEST(SharedBands, MayBeFewerThanRanks) {
                           EXPECT_EQ(rows_taken, ranks.rank() == 0 ? 24 : 0);
                         }),
               Each(IsEmpty()));
+}
+
+// A rank that sends what no drawing has is named, before there is memory for it.
+TEST(SharedBands, AreOfAPossibleSize) {
+  const std::vector<std::vector<std::int64_t>> bad{
+      {0, 0, 4, 1, 1, 1}, {0, 0, -1, 1, 1, 1}, {0, 0, 2, 1, -5, 1}, {0, 0, 3, 1 << 20, 1 << 20, 1 << 20}};
+  for (const std::vector<std::int64_t>& words : bad) {
+    const auto failures = run_ranks(2, [&](dist::Communicator& ranks) {
+      if (ranks.rank() == 0) {
+        share_bands(ranks, drawings()[1].draw, [](const Tensor&, std::int64_t) { return true; });
+        return;
+      }
+      ranks.receive(zeros({1}, DType::i64), 0);
+      ranks.send(Tensor::from<std::int64_t>({6}, words), 0);
+    });
+    EXPECT_THAT(failures[0], testing::HasSubstr("has sent a band of no possible size"));
+  }
 }
 
 TEST(SharedBands, EndOnAllRanksWhereOneIsAskedTo) {

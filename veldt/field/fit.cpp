@@ -140,6 +140,7 @@ std::string digest_of(const Signal& signal, const Prior* prior) {
 std::string config_of(const Signal& signal, const FitChoices& choices) {
   nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices));
   config[signal.is_sound() ? "sound" : "picture"] = digest_of(signal, choices.prior.get());
+  if (choices.parts > 0) config["parts"] = choices.parts;
   if (choices.init) {
     io::Digest digest;
     update(digest, choices.init->network());

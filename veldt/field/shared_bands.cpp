@@ -1,5 +1,5 @@
-// Rank 0 asks each of the others for one band at a time, and for the next when it has that: so a rank draws a
-// band while the one before is on its way, and goes no further ahead.
+// Rank 0 asks each of the others for one band at a time, and for the next when it has that. A rank draws its
+// next band while the one before is on its way or waited for, and goes no further ahead.
 #include "veldt/field/shared_bands.h"
 
 #include <array>
@@ -16,6 +16,7 @@ namespace {
 // What precedes a band. No dimensions: there are no more.
 enum Word : std::size_t { kStops, kFirst, kDimensions, kSizes };
 constexpr std::int64_t kMostDimensions = 3;
+constexpr std::int64_t kMostNumbers = std::int64_t{1} << 31;  // of a band; a picture's has about a million
 constexpr std::int64_t kWords = kSizes + kMostDimensions;
 
 Tensor message() { return zeros({kWords}, DType::i64); }
@@ -58,11 +59,25 @@ class Drawer {
   }
   Tensor band_of(const std::int64_t* word) const {
     Shape shape;
+    std::int64_t numbers = 1;
+    if (word[kDimensions] < 0 || word[kDimensions] > kMostDimensions) refuse(word);
+    for (std::int64_t i = 0; i < word[kDimensions]; ++i) {
+      const std::int64_t size = word[kSizes + static_cast<std::size_t>(i)];
+      if (size < 1 || size > kMostNumbers / numbers) refuse(word);
+      numbers *= size;
+    }
     for (std::int64_t i = 0; i < word[kDimensions]; ++i)
       shape.push_back(word[kSizes + static_cast<std::size_t>(i)]);
     const Tensor rows = empty(shape);
     ranks_.receive(rows, rank_);
     return rows;
+  }
+
+  [[noreturn]] void refuse(const std::int64_t* word) const {
+    throw Error(str(ranks_.name_of(rank_), " has sent a band of no possible size"),
+                str(word[kDimensions], " dimensions, of ", word[kSizes], ", ", word[kSizes + 1], " and ",
+                    word[kSizes + 2]),
+                "check the memory and the network of that machine, and draw it again");
   }
 
   dist::Communicator& ranks_;
@@ -95,8 +110,9 @@ void give(dist::Communicator& ranks, const DrawShare& draw, const std::function<
     ranks.receive(number, 0);
     return number.data<std::int64_t>()[0] != 0;
   };
-  bool goes_on = is_asked_for();
+  bool goes_on = true;
   draw({ranks.rank(), ranks.size()}, [&](const Tensor& rows, std::int64_t first) {
+    if (!(goes_on = is_asked_for())) return false;
     const Tensor words = message();
     auto* const word = words.data<std::int64_t>();
     word[kStops] = asked && asked() ? 1 : 0;
@@ -105,9 +121,9 @@ void give(dist::Communicator& ranks, const DrawShare& draw, const std::function<
     for (int i = 0; i < rows.rank(); ++i) word[kSizes + static_cast<std::size_t>(i)] = rows.size(i);
     ranks.send(words, 0);
     ranks.send(contiguous(rows), 0);
-    return goes_on = is_asked_for();
+    return true;
   });
-  if (goes_on) ranks.send(message(), 0);
+  if (goes_on && is_asked_for()) ranks.send(message(), 0);
 }
 
 }  // namespace

@@ -18,9 +18,8 @@ bool are_several(const dist::Communicator* ranks) { return ranks != nullptr && !
 
 Sharing::Sharing(dist::Communicator* ranks, const Network& network, optim::Optimizer& optimizer,
                  std::int64_t parts)
-    : ranks_(ranks != nullptr ? *ranks : alone_),
-      players_(network, {{.name = "", .optimizer = optimizer}}, 0, false),
-      together_(&ranks_, network, players_, 1, parts) {}
+    : players_(network, {{.name = "", .optimizer = optimizer}}, 0, false),
+      together_(ranks, network, players_, 1, parts) {}
 
 void Sharing::begin(std::int64_t edges, std::int64_t flats) {
   const data::Parts& own = parts();
@@ -42,7 +41,7 @@ Tensor Sharing::of_all(const std::vector<Tensor>& own, std::int64_t n) const {
   const Tensor all = zeros({n});
   slice(all, 0, parts().begin_of(parts().first, n), parts().begin_of(parts().end, n))
       .assign(to(cat(own, 0), Device{}));
-  ranks_.all_reduce(all);
+  ranks().all_reduce(all);
   return all;
 }
 

@@ -27,7 +27,7 @@ class Sharing {
   // fewer parts than ranks.
   Sharing(dist::Communicator* ranks, const Network& network, optim::Optimizer& optimizer, std::int64_t parts);
 
-  dist::Communicator& ranks() const { return ranks_; }
+  dist::Communicator& ranks() const { return together_.ranks(); }
   const data::Parts& parts() const { return together_.parts(); }
   // Whether a step can be recorded in a Plan.
   bool may_repeat() const { return together_.may_repeat(); }
@@ -43,8 +43,6 @@ class Sharing {
   Tensor of_all(const std::vector<Tensor>& own, std::int64_t n) const;
 
  private:
-  mutable dist::Communicator alone_;
-  dist::Communicator& ranks_;
   train::Players players_;
   train::Together together_;
 };

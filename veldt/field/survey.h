@@ -1,12 +1,13 @@
-// What the choices of a fit need to know of a picture, and its digest, from one reading of its rows: of a
-// picture that is not in memory. Tests: tests/field/shared_signal_test.cpp
+// What the choices of a fit need to know of a picture, and its digest, from one reading of its rows: where it
+// is not in memory.
+// Tests: tests/field/shared_signal_test.cpp
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "veldt/field/kind.h"
-#include "veldt/field/spectrum.h"
+#include "veldt/field/picture_facts.h"
+#include "veldt/field/spectrum_lines.h"
 #include "veldt/io/digest.h"
 #include "veldt/tensor/tensor.h"
 

@@ -30,6 +30,8 @@ class Together {
   Together(dist::Communicator* ranks, const nn::Module& model, const Players& players, std::int64_t batches,
            std::int64_t parts, bool halves = false);
 
+  // Those given, or one alone.
+  dist::Communicator& ranks() const { return ranks_; }
   const data::Parts& parts() const { return parts_; }
   // Whether a step can be recorded in a Plan.
   bool may_repeat() const { return !computes_leaves() && running_.empty() && on_host_; }
