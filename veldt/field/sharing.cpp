@@ -20,7 +20,7 @@ Sharing::Sharing(dist::Communicator* ranks, const Network& network, optim::Optim
                  std::int64_t parts)
     : ranks_(ranks != nullptr ? *ranks : alone_),
       players_(network, {{.name = "", .optimizer = optimizer}}, 0, false),
-      together_(&ranks_, network, players_, 1, parts) {}
+      together_(&ranks_, network, players_, {.parts = parts}) {}
 
 void Sharing::begin(std::int64_t edges, std::int64_t flats) {
   const data::Parts& own = parts();
