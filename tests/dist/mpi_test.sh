@@ -43,6 +43,15 @@ launch 4 "$veldt" train xor.toml --data . --exact 4 --threads 1 --quiet --share-
   --set train.evaluate_every=50 --out parts >/dev/null
 same_weights one parts || fail 'a shared optimizer that was resumed has other weights'
 
+# Batch norms over the examples of all processes: the losses of one, where each has one example alone.
+sed 's/"Linear(8)", /"Linear(8)", "BatchNorm1d()", /' xor.toml >norm.toml
+"$veldt" train norm.toml --data . --threads 1 --quiet --set optimizer.kind=sgd --set train.steps=30 --out norm1 >/dev/null
+for count in 2 4; do
+  launch $count "$veldt" train norm.toml --data . --threads 1 --quiet --set optimizer.kind=sgd --set train.steps=30 \
+    --sync-batch-norm --out "norm$count" >/dev/null
+  same_losses norm1 "norm$count" || fail "batch norms of $count processes see other examples than one's"
+done
+
 # A fit: a picture of a disc on a slope, as text, which a pixel table is too.
 python3 - >disc.csv <<'END'
 print("x,y,r,g,b")

@@ -123,6 +123,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training,
   o.parts = flags.exact;
   o.half_gradients = flags.half_gradients;
   o.share_optimizer = flags.share_optimizer;
+  o.sync_batch_norm = flags.sync_batch_norm;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
@@ -336,6 +337,7 @@ nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
           {"exact", flags.exact},
           {"half_gradients", flags.half_gradients},
           {"share_optimizer", flags.share_optimizer},
+          {"sync_batch_norm", flags.sync_batch_norm},
           {"until", flags.until}};
 }
 
@@ -361,6 +363,10 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (flags.exact > 0 && flags.half_gradients)
     throw UsageError("--exact and --half-gradients contradict each other",
                      "what is rounded when it is sent depends on how many processes there are",
+                     "leave one out");
+  if (flags.exact > 0 && flags.sync_batch_norm)
+    throw UsageError("--exact and --sync-batch-norm contradict each other",
+                     "parts are computed one after the other, and a batch norm would want all at once",
                      "leave one out");
   if (flags.find_rate || flags.overfit) ranks.must_be_alone(flags.find_rate ? "--find-rate" : "--overfit");
   if (recipe.acts()) {
@@ -495,6 +501,8 @@ Run add_train(VerbOptions& verb, Context& context) {
              "several processes send gradients as bf16: half the bytes, for slow networks");
   add_switch(verb, "--share-optimizer", flags->share_optimizer,
              "several processes each keep a part of the optimizer's state: the same bits in less memory");
+  add_switch(verb, "--sync-batch-norm", flags->sync_batch_norm,
+             "batch norms of several processes see the examples of all, and not of one alone");
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(

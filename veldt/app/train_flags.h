@@ -21,8 +21,8 @@ struct TrainFlags {
   std::int64_t top = 0;
   std::int64_t exact = 0;  // parts of a batch; 0: one for each process
   double until = 1;
-  bool half_gradients = false, share_optimizer = false, profile = false, resume = false, find_rate = false,
-       overfit = false;
+  bool half_gradients = false, share_optimizer = false, sync_batch_norm = false;
+  bool profile = false, resume = false, find_rate = false, overfit = false;
 };
 
 // A file of the run's folder.

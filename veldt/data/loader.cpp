@@ -193,8 +193,9 @@ struct Loader::State {
     const std::int64_t whole = number / parts.count(), part = parts.first + number % parts.count();
     const std::int64_t epoch = whole / batches, in_epoch = whole % batches;
     const std::int64_t first = in_epoch * options.batch, all = examples_of(whole);
-    const std::int64_t begin = first + parts.begin_of(part, all), end = first + parts.begin_of(part + 1, all);
-    if (begin == end) return {};
+    std::int64_t begin = first + parts.begin_of(part, all), end = first + parts.begin_of(part + 1, all);
+    if (begin == end && !parts.never_empty) return {};
+    if (begin == end) begin = first, end = first + 1;
     std::vector<Example> examples;
     for (std::int64_t p = begin; p < end; ++p) try {
         examples.push_back(example(epoch, p));

@@ -61,6 +61,7 @@ struct LoaderOptions {
 // fewer examples than parts some are empty.
 struct Parts {
   std::int64_t first = 0, end = 1, of = 1;
+  bool never_empty = false;  // a part without examples has the first of its batch, for who must go on
 
   std::int64_t count() const { return end - first; }
   bool operator==(const Parts&) const = default;

@@ -19,7 +19,7 @@ bool are_several(const dist::Communicator* ranks) { return ranks != nullptr && !
 Sharing::Sharing(dist::Communicator* ranks, const Network& network, optim::Optimizer& optimizer,
                  std::int64_t parts)
     : players_(network, {{.name = "", .optimizer = optimizer}}, 0, false),
-      together_(ranks, network, players_, 1, parts) {}
+      together_(ranks, network, players_, {.parts = parts}) {}
 
 void Sharing::begin(std::int64_t edges, std::int64_t flats) {
   const data::Parts& own = parts();

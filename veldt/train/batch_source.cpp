@@ -51,9 +51,10 @@ data::Batch StreamSource::batch(std::int64_t number) {
 data::Batch StreamSource::part(std::int64_t number) const {
   if (parts_.of == 1) return whole_;
   const std::int64_t part = parts_.first + number % parts_.count();
-  const std::int64_t begin = parts_.begin_of(part, examples_), end = parts_.begin_of(part + 1, examples_);
+  std::int64_t begin = parts_.begin_of(part, examples_), end = parts_.begin_of(part + 1, examples_);
   data::Batch some;
-  if (begin == end) return some;
+  if (begin == end && !parts_.never_empty) return some;
+  if (begin == end) begin = 0, end = 1;
   for (const Tensor& t : whole_) {
     if (t.rank() == 0 || t.size(0) != examples_)
       throw ShapeError(str("a batch with a tensor ", t.shape(), " cannot be shared out"),

@@ -52,14 +52,14 @@ data::Parts parts_of(const dist::Communicator& ranks, std::int64_t parts) {
 }  // namespace
 
 Together::Together(dist::Communicator* ranks, const nn::Module& model, const Players& players,
-                   std::int64_t batches, std::int64_t parts, bool halves)
+                   TogetherOptions options)
     : ranks_(ranks != nullptr ? *ranks : alone_),
       players_(players),
-      batches_(batches),
-      parts_(parts_of(ranks_, parts)) {
+      options_(options),
+      parts_(parts_of(ranks_, options.parts)) {
   for (std::size_t i = 0; i < players.size(); ++i) {
     sums_.emplace_back(ranks_, players[i].optimizer,
-                       dist::GradientSumOptions{.leaves = parts_.of, .halves = halves});
+                       dist::GradientSumOptions{.leaves = parts_.of, .halves = options.halves});
     on_host_ = on_host_ && players[i].optimizer.slab().values().device().kind == DeviceKind::cpu;
   }
   for (const auto& [name, tensor] : model.named_buffers()) {
@@ -68,14 +68,19 @@ Together::Together(dist::Communicator* ranks, const nn::Module& model, const Pla
     if (last.starts_with("running_") || last == "num_batches_tracked") running_.push_back(tensor);
   }
   totals_.resize(players.turns());
+  if (!options.sync_batch_norm || ranks_.alone()) return;
+  synced_.emplace(model, ranks_);
+  parts_.never_empty = true;
 }
 
-void Together::share_optimizer() {
+bool Together::share_optimizer() {
+  if (!options_.share_optimizer || ranks_.alone()) return false;
   if (players_.size() > 1)
     throw ConfigError(str("the optimizers of ", players_.size(), " players cannot be shared out"),
                       "their states are saved with the players', each by itself",
                       "leave FitOptions::share_optimizer out");
   sums_.front().share_optimizer();
+  return true;
 }
 
 void Together::begin(std::int64_t step, std::vector<double> shares) {
@@ -90,7 +95,7 @@ void Together::seek_streams(std::int64_t place) const {
     host_work(
         "place of a stream", {stream.view()},
         [this, place](std::span<const View> views) {
-          const auto all = static_cast<std::uint64_t>(parts_.of * batches_);
+          const auto all = static_cast<std::uint64_t>(parts_.of * options_.batches);
           views[0].as<std::int64_t>()[1] = static_cast<std::int64_t>(
               (static_cast<std::uint64_t>(step_) * all + static_cast<std::uint64_t>(place)) << kDrawBits);
         },
@@ -114,7 +119,7 @@ Tensor Together::gradients(std::size_t turn, const std::function<Tensor(std::siz
     const NoGrad off;
     if (!running_.empty()) changes.push((flat(running_) - flat(running)) * share);
   }
-  seek_streams(parts_.of * batches_);  // where the next step begins, on every rank
+  seek_streams(parts_.of * options_.batches);  // where the next step begins, on every rank
   for_each_sum(turn, [](dist::GradientSum& sum) { sum.finish(); });
   share_running(running, changes);
   return loss_of_all(turn, loss, losses);
@@ -124,14 +129,15 @@ Tensor Together::gradients(std::size_t turn, const std::function<Tensor(std::siz
 Tensor Together::loss_of_part(std::size_t turn, std::int64_t part,
                               const std::function<Tensor(std::size_t, double)>& backward, double& share) {
   Tensor sum;
-  for (std::int64_t batch = 0; batch < batches_; ++batch) {
+  for (std::int64_t batch = 0; batch < options_.batches; ++batch) {
     const auto number = static_cast<std::size_t>(batch * parts_.count() + part - parts_.first);
-    const double its = shares_.at(number) / static_cast<double>(batches_);
+    const double its = shares_.at(number) / static_cast<double>(options_.batches);
     share += its;
-    seek_streams(part * batches_ + batch);
+    if (synced_) synced_->set_counts(its > 0);
+    seek_streams(part * options_.batches + batch);
     std::deque<dist::GradientSum::Sending> sending;
     // Of several that share a loss the order would be another one on a rank without examples.
-    if (!computes_leaves() && batch + 1 == batches_ && (players_.in_turn() || sums_.size() == 1))
+    if (!computes_leaves() && batch + 1 == options_.batches && (players_.in_turn() || sums_.size() == 1))
       for_each_sum(turn, [&](dist::GradientSum& one) { sending.emplace_back(one); });
     const Tensor loss = backward(number, its);
     if (loss.defined()) sum = sum.defined() ? sum + loss : loss;

@@ -17,18 +17,25 @@
 #include "veldt/data/loader.h"
 #include "veldt/dist/communicator.h"
 #include "veldt/dist/gradient_sum.h"
+#include "veldt/dist/sync_batch_norm.h"
 #include "veldt/nn/module.h"
 #include "veldt/tensor/tensor.h"
 #include "veldt/train/players.h"
 
 namespace veldt::train {
 
+struct TogetherOptions {
+  std::int64_t batches = 1;  // of a step
+  std::int64_t parts = 0;    // of a batch; 0: one for each rank
+  // See FitOptions.
+  bool halves = false, share_optimizer = false, sync_batch_norm = false;
+};
+
 class Together {
  public:
-  // Keeps references. `ranks`: null if there is one process. `batches`: of a step; `parts`: of a batch; 0:
-  // one for each rank. Throws ConfigError for fewer parts than ranks.
-  Together(dist::Communicator* ranks, const nn::Module& model, const Players& players, std::int64_t batches,
-           std::int64_t parts, bool halves = false);
+  // Keeps references. `ranks`: null if there is one process. Throws ConfigError for fewer parts than ranks.
+  Together(dist::Communicator* ranks, const nn::Module& model, const Players& players,
+           TogetherOptions options = {});
 
   // Those given, or one alone.
   dist::Communicator& ranks() const { return ranks_; }
@@ -36,16 +43,18 @@ class Together {
   // Whether a step can be recorded in a Plan.
   bool may_repeat() const { return !computes_leaves() && running_.empty() && on_host_; }
 
-  // Every rank keeps a part of the optimizer's state alone; see dist::GradientSum. Throws ConfigError for
-  // several players. unshare_optimizer() gives the state back to rank 0.
-  void share_optimizer();
+  // If the options ask for it and there are several ranks: each keeps a part of the optimizer's state alone;
+  // see dist::GradientSum. Throws ConfigError for several players. unshare_optimizer() gives the state back
+  // to rank 0.
+  bool share_optimizer();
   void unshare_optimizer() { sums_.front().unshare_optimizer(); }
 
   // Before a step. `shares`: of each part in its whole batch.
   void begin(std::int64_t step, std::vector<double> shares);
   // Computes and adds up the gradients of a turn. `backward` is called with the number of a part, in the
   // order of batches, and its share in the step; it returns the detached loss, or nothing where the part has
-  // no examples. Gives the loss of the step.
+  // no examples. With batch norms over all ranks such a part has an example, and a share of 0. Gives the loss
+  // of the step.
   Tensor gradients(std::size_t turn, const std::function<Tensor(std::size_t part, double share)>& backward);
   // Of all ranks, empty if none has one: "rank 1 on n3 (process 4711): tensor 0 of the batch has nan"; else
   // those whose own loss of the last step is not finite.
@@ -70,13 +79,14 @@ class Together {
   dist::Communicator alone_;
   dist::Communicator& ranks_;
   const Players& players_;
-  std::int64_t batches_;
+  TogetherOptions options_;
   data::Parts parts_;
   bool on_host_ = true;
   std::deque<dist::GradientSum> sums_;  // of each player
   std::vector<Tensor> streams_;         // of dropout and its like
   std::vector<Tensor> running_;         // of batch norms: statistics, and numbers of batches
   std::vector<Tensor> totals_;          // the loss of each turn
+  std::optional<dist::SyncBatchNorm> synced_;
   std::int64_t step_ = 0;
   std::vector<double> shares_;
   double own_loss_ = 0;

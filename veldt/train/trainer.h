@@ -108,6 +108,9 @@ struct FitOptions {
   // the same bytes. For an optimizer that takes each number by itself; Muon is refused. Afterwards rank 0 has
   // all of the state.
   bool share_optimizer = false;
+  // A batch norm's mean and variance are those of the whole batch, of all ranks (dist::SyncBatchNorm), which
+  // wait for each other at each of them. Not with `parts`.
+  bool sync_batch_norm = false;
   // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
   std::map<std::string, std::string> metadata = {};
 };

@@ -56,8 +56,16 @@ std::unique_ptr<Together> together_of(const FitOptions& options, BatchSource& so
   if (options.parts > 0 && options.half_gradients)
     throw ConfigError("FitOptions::parts and half_gradients contradict each other",
                       "what is rounded when it is sent depends on the number of ranks", "leave one out");
-  auto together = std::make_unique<Together>(options.ranks, model, players, batches, options.parts,
-                                             options.half_gradients);
+  if (options.parts > 0 && options.sync_batch_norm)
+    throw ConfigError("FitOptions::parts and sync_batch_norm contradict each other",
+                      "parts are computed one after the other, and a batch norm would want all at once",
+                      "leave one out");
+  auto together = std::make_unique<Together>(options.ranks, model, players,
+                                             TogetherOptions{.batches = batches,
+                                                             .parts = options.parts,
+                                                             .halves = options.half_gradients,
+                                                             .share_optimizer = options.share_optimizer,
+                                                             .sync_batch_norm = options.sync_batch_norm});
   if (const std::int64_t parts = together->parts().of; parts > source.batch_size())
     throw ConfigError(str("a batch of ", source.batch_size(), " examples cannot have ", parts, " parts"),
                       "each rank, and each part, has an example at least",
@@ -93,6 +101,7 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
                             {"evaluate_every", options.evaluate_every},
                             {"schedule", options.schedule ? options.schedule->text() : ""}});
   if (options.half_gradients) config["trainer"]["half_gradients"] = true;
+  if (options.sync_batch_norm) config["trainer"]["sync_batch_norm"] = true;
   if (options.parts > 0) config["trainer"]["parts"] = options.parts;
   if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have none of these
   if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
@@ -251,11 +260,7 @@ class Trainer::FitTask final : public Task {
   }
 
   void take_step() override { trainer_.take_step(); }
-  bool share_optimizer() override {
-    if (!options_.share_optimizer || options_.ranks->alone()) return false;
-    trainer_.together_->share_optimizer();
-    return true;
-  }
+  bool share_optimizer() override { return trainer_.together_->share_optimizer(); }
   Scores losses() const override { return trainer_.losses(); }
   std::optional<std::string> first_bad_parameter() override {
     return trainer_.players_.first_bad_parameter();
@@ -330,10 +335,8 @@ class Trainer::FitTask final : public Task {
       evaluate();
       files_.write();
       if (options_.restore_best) files_.restore(step_, state_);
-      if (trainer_.together_)
-        trainer_.together_->share_model(trainer_.model_);  // which rank 0 may have from a file
+      if (trainer_.together_) trainer_.together_->share_model(trainer_.model_);  // rank 0's is a file's
     }
-    if (trainer_.together_) trainer_.together_->unshare_optimizer();
     // Over all resumptions.
     const double seconds = state_.seconds + stretch_.seconds();
     result.waiting = seconds > 0 ? (state_.waited + stretch_.waited()) / seconds : 0;
@@ -416,6 +419,7 @@ FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitO
     throw;
   }
   task.finish(result);
+  if (together) together->unshare_optimizer();
   // Rank 0's begin again with what it has restored.
   if (!has_files && given.restore_best && result.run.stop != Stop::asked) players_.averages().restart();
   return result;
