@@ -38,8 +38,8 @@ class RankSum {
     const View all = halves_ ? sent.view() : out_;
     copy(sum, part_of(as_list(all), own.begin, own.count));
     if (!is_short_) {
-      for (int r = 0; r < wire_.size(); ++r) {
-        if (r == wire_.rank()) continue;
+      for (int next = 1; next < wire_.size(); ++next) {
+        const int r = after_own(next);
         send(r, as_list(all), own);
         receive(r, as_list(all), part_of_rank(r));
       }
@@ -83,7 +83,8 @@ class RankSum {
       copy(sent.back(), halves.back().view());
       sent.back() = halves.back().view();
     }
-    for (int r = 0; r < wire_.size(); ++r) {
+    for (int next = 0; next < wire_.size(); ++next) {
+      const int r = after_own(next);
       const auto rank = static_cast<std::size_t>(r);
       for (std::size_t i = 0; i < nodes_[rank].size(); ++i) {
         const Part place{std::ssize(known_) * own.count, own.count};
@@ -104,6 +105,8 @@ class RankSum {
       known_[i].value = part_of(widened_->view(), static_cast<std::int64_t>(i) * own.count, own.count);
   }
 
+  // Each rank begins with another one: messages of all to one rank at a time would wait for its link.
+  int after_own(int next) const { return (wire_.rank() + next) % wire_.size(); }
   void send(int to, const View& list, const Part& part) {
     wire_.send(to, part_of(list, part.begin, part.count).data, bytes_of(part));
   }
