@@ -57,6 +57,16 @@ expect 2 110.00 --set 'network.buckets=[[10000, 0.5], [100000, 1]]'  # the first
 node=(--set node.ranks=2 --set node.latency=0)
 expect 4 250.00 "${node[@]}" --set node.rate=1e12   # a phase sends 0.5 MB beyond the node
 expect 4 1050.02 "${node[@]}" --set node.rate=8e6   # .. and 0.25 MB within it, at 1 MB a second
+marked() {  # COUNT QUEUE: rows that say that packets may be lost; 4 ranks have 3 x 250 kB under way, 2 have 256 KB
+  local said
+  said=$("$model" "$parts" --ranks 1,2,4 --set "link.queue=$2" | grep -c lost) || true
+  [[ $said == "$1" ]] || { echo "FAIL: with a queue of $2 bytes $said rows are marked, not $1"; failed=1; }
+}
+marked 0 0
+marked 0 750000
+marked 1 749999
+marked 1 262144
+marked 2 262143
 parts=$root/batch.toml
 sed 's/^examples = .*/batch = 40/' "$root/parts.toml" >"$parts"
 expect 2 300.00  # 20 examples for each, 200 ms; the first bucket is hidden whole
