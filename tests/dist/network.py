@@ -2,8 +2,8 @@
 
 Each has the address 10.77.0.I on a link (tun0) whose packets pass through here, so that a link can be as slow, far
 or lossy as wanted without the kernel's netem. Needs root. Reads commands, a line each, and answers each by "ok":
-  shape RATE DELAY LOSS MTU   of all links: bits per second in each direction (0: no limit), seconds, share of packets
-                          lost, bytes of a packet
+  shape RATE DELAY LOSS MTU [QUEUE]   of all links: bits per second in each direction (0: no limit), seconds, share of
+                          packets lost, bytes of a packet, bytes that wait at either end (250000 unless given)
   cut I                   nothing leaves or reaches host I any more
   mend                    all links are whole
 Ends, and removes the namespaces, when there are no more commands.
@@ -46,10 +46,10 @@ class Link:
         # A connection with something under way ends 6 seconds after its last sign of life, not 15 minutes.
         run("ip", "netns", "exec", self.namespace, "sh", "-c", "echo 4 >/proc/sys/net/ipv4/tcp_retries2")
 
-    def pass_through(self, way, now, size, rate):
+    def pass_through(self, way, now, size, rate, queue):
         """When a packet has passed; None if the queue is full."""
         begin = max(now, self.free[way])
-        if (begin - now) * rate > QUEUE * 8:
+        if (begin - now) * rate > queue * 8:
             return None
         self.free[way] = begin + (size * 8 / rate if rate > 0 else 0.0)
         return self.free[way]
@@ -59,7 +59,7 @@ class Switch:
     def __init__(self, prefix, count):
         self.links = {}
         self.on_the_way, self.passed = [], 0
-        self.rate, self.delay, self.loss = 0.0, 0.0, 0.0
+        self.rate, self.delay, self.loss, self.queue = 0.0, 0.0, 0.0, QUEUE
         self.random = random.Random(1)
         try:
             for number in range(1, count + 1):
@@ -82,7 +82,7 @@ class Switch:
 
     def enter(self, link, way, target, packet, now):
         """A packet comes to an end of a link, where it waits for those before it."""
-        passed = link.pass_through(way, now, len(packet), self.rate)
+        passed = link.pass_through(way, now, len(packet), self.rate, self.queue)
         if passed is not None:
             self.passed += 1
             heapq.heappush(self.on_the_way, (passed + self.delay * way, self.passed, way, target, packet))
@@ -103,6 +103,7 @@ class Switch:
     def obey(self, words):
         if words[0] == "shape":
             self.rate, self.delay, self.loss = map(float, words[1:4])
+            self.queue = float(words[5]) if len(words) > 5 else QUEUE
             for link in self.links.values():
                 run("ip", "-n", link.namespace, "link", "set", "tun0", "mtu", words[4])
         elif words[0] == "cut":

@@ -12,6 +12,9 @@ constexpr std::size_t kShort = 16 << 10;  // bytes
 
 View numbers_of(const View& list, const Numbers& part) { return part_of(list, part.begin, part.size()); }
 
+// Each rank begins with another one: messages of all to one rank at a time would wait for its link.
+int rank_after(const Carrier& carrier, int next) { return (carrier.rank() + next) % carrier.size(); }
+
 class RankSum {
  public:
   RankSum(Carrier& carrier, const View& out, std::int64_t leaves, const SumOptions& options)
@@ -61,7 +64,8 @@ class RankSum {
       copy(sent.back(), half);
       sent.back() = half;
     }
-    for (int r = 0; r < carrier_.size(); ++r) {
+    for (int next = 0; next < carrier_.size(); ++next) {
+      const int r = rank_after(carrier_, next);
       const auto rank = static_cast<std::size_t>(r);
       for (std::size_t i = 0; i < nodes_[rank].size(); ++i) {
         const auto known = std::ssize(known_);
@@ -122,8 +126,8 @@ void sum_over_ranks(Carrier& carrier, const std::vector<View>& mine, const View&
 }
 
 void gather_shares(Carrier& carrier, const std::vector<View>& lists) {
-  for (int r = 0; r < carrier.size(); ++r) {
-    if (r == carrier.rank()) continue;
+  for (int next = 1; next < carrier.size(); ++next) {
+    const int r = rank_after(carrier, next);
     for (const View& list : lists) {
       const std::int64_t count = numel(list.shape);
       carrier.send(r, numbers_of(list, share_of_numbers(count, carrier.rank(), carrier.size())));
