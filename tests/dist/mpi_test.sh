@@ -89,8 +89,9 @@ expect err '--in-parts cannot be used with disc.csv'
 launch 2 "$veldt" fit disc.csv -o stopped.safetensors --steps 20 --exact 4 --threads 1 --quiet --json \
   --checkpoint run --every 0.001s >fit.json
 [[ $(wc -l <fit.json) == 1 ]] || fail 'not one process alone says what it has fitted'
-launch 3 "$veldt" fit disc.csv -o resumed.safetensors --steps 30 --exact 4 --threads 1 --quiet \
-  --checkpoint run --resume >/dev/null
+launch 3 "$veldt" fit disc.csv -o resumed.safetensors --steps 30 --exact 4 --threads 1 \
+  --checkpoint run --resume >/dev/null 2>err
+expect err 'checkpoints are in run; if a process is lost, launch again: '
 "$veldt" fit disc.csv -o whole.safetensors --steps 20 --exact 4 --threads 1 --quiet --checkpoint run1 >/dev/null
 "$veldt" fit disc.csv -o whole.safetensors --steps 30 --exact 4 --threads 1 --quiet --checkpoint run1 --resume >/dev/null
 cmp <(tail -c 60000 whole.safetensors) <(tail -c 60000 resumed.safetensors) ||

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
@@ -332,6 +333,14 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   ProgressLine line(shown);
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
+  if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
+    const std::string resume = command_to_resume(context, "fit");
+    ranks.resume_with(resume);
+    if (!context.quiet)
+      print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",
+                             on_one_line(flags.checkpoints.directory), resume));
+  }
+  std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
   const auto teaching = [&](double part) {
     line.update(part, "finding what lies between the pixels");
     return !signal.requested();
@@ -339,6 +348,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
   const train::RunResult run = fitter.run(
       flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
+  farewell = {};
   line.finish();
   if (!ranks.is_first()) {
     if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), *ranks.communicator());
