@@ -100,6 +100,13 @@ class Communicator {
                     bool scattered = false);
   // Of each list every rank has its share_of_numbers(), and gets those of the others. Contiguous, on the CPU.
   Pending begin_gather(const std::vector<View>& lists);
+  // Lists from and to other ranks, which go without a copy: those for a rank in the order in which it takes
+  // them. Every rank calls it. Contiguous, on the CPU.
+  struct Message {
+    int rank;
+    View list;
+  };
+  void deliver(const std::vector<Message>& out, const std::vector<Message>& in);
 
   Timeline* timeline() const;
 
