@@ -111,6 +111,27 @@ TEST(Communicator, ScatteredSumsThatAreGatheredAreTheWholeSum) {
           Each(IsEmpty()));
 }
 
+TEST(Communicator, DeliversListsInTheirOrder) {
+  EXPECT_THAT(
+      run_ranks(3,
+                [](Communicator& ranks) {
+                  const int me = ranks.rank();
+                  const Tensor own = full({4}, me), got = zeros({5});
+                  const auto part = [](const Tensor& t, std::int64_t begin, std::int64_t count) {
+                    return part_of(t.view(), begin, count);
+                  };
+                  if (me == 0) {
+                    ranks.deliver({}, {{2, part(got, 0, 3)}, {1, part(got, 3, 1)}, {2, part(got, 4, 1)}});
+                    EXPECT_EQ(got.values<float>(), (std::vector<float>{2, 2, 2, 1, 2}));
+                  } else if (me == 1) {
+                    ranks.deliver({{0, part(own, 0, 1)}}, {});
+                  } else {
+                    ranks.deliver({{0, part(own, 0, 3)}, {0, part(own, 3, 1)}}, {});
+                  }
+                }),
+      Each(IsEmpty()));
+}
+
 TEST(Communicator, SumsOfATreeDoNotDependOnTheNumberOfRanks) {
   constexpr std::int64_t kLeaves = 6, kCount = 9000;
   std::vector<std::vector<float>> sums;

@@ -198,7 +198,16 @@ TEST(TrainerOnRanks, SynchronisedBatchNormsAreThoseOfOneProcess) {
     std::vector<double> losses;
     std::vector<float> state;
   };
-  const auto learn = [](dist::Communicator* ranks, std::int64_t accumulate, bool synchronised) {
+  // 26 examples an epoch.
+  const auto stream_of = [](std::int64_t epoch) -> data::Stream {
+    return [epoch, i = std::int64_t{0}]() mutable -> std::optional<data::Example> {
+      if (i == 26) return std::nullopt;
+      Rng rng(static_cast<std::uint64_t>(100 * epoch + i++));
+      const Tensor x = randn({1, 2, 3}, rng);
+      return data::Example{x, to(rand({}, rng, 0, 2.999), DType::i64)};
+    };
+  };
+  const auto learn = [&](dist::Communicator* ranks, std::int64_t accumulate, bool synchronised) {
     Pupil pupil("norm");
     // Not Adam, which makes steps of the rounding in a gradient that is 0: that of a bias before a norm.
     optim::SGD sgd(pupil.net.named_parameters(), {.lr = 0.05, .momentum = 0.9});
@@ -208,6 +217,8 @@ TEST(TrainerOnRanks, SynchronisedBatchNormsAreThoseOfOneProcess) {
     events.on_step = [&](std::int64_t, double loss) { learned.losses.push_back(loss); };
     trainer.fit(*pupil.train, nullptr,
                 {.steps = 12, .record = true, .ranks = ranks, .sync_batch_norm = synchronised}, events);
+    data::StreamLoader stream(stream_of, {.batch = 12});
+    trainer.fit(stream, nullptr, {.steps = 6, .ranks = ranks, .sync_batch_norm = synchronised}, events);
     learned.state = pupil.state();
     EXPECT_GT(trainer.evaluate(*pupil.validation).front().second, 0);  // each rank by itself
     return learned;
@@ -220,7 +231,7 @@ TEST(TrainerOnRanks, SynchronisedBatchNormsAreThoseOfOneProcess) {
   };
   for (const std::int64_t accumulate : {1, 2}) {
     const Learned one = learn(nullptr, accumulate, false);
-    EXPECT_EQ(one.losses.size(), 12U);
+    EXPECT_EQ(one.losses.size(), 18U);
     for (int size = 1; size <= 4; ++size)
       EXPECT_THAT(run_ranks(size,
                             [&](dist::Communicator& ranks) {

@@ -313,6 +313,20 @@ Communicator::Pending Communicator::submit_on(Device device, const char* name, s
 
 std::string Communicator::way_between(Device device) { return alone() ? "" : sums_on(device).way(); }
 
+void Communicator::deliver(const std::vector<Message>& out, const std::vector<Message>& in) {
+  std::size_t bytes = 0;
+  for (const Message& m : out) check_rank(m.rank), bytes += bytes_in(m.list);
+  for (const Message& m : in) check_rank(m.rank);
+  if (alone()) return;
+  submit("delivery", bytes, [&] {
+    Wire& wire = *worker_->wire;
+    wire.begin("delivery", 0);
+    for (const Message& m : out) wire.send(m.rank, m.list.data, bytes_in(m.list));
+    for (const Message& m : in) wire.receive(m.rank, m.list.data, bytes_in(m.list));
+    wire.finish();
+  }).wait();
+}
+
 void Communicator::broadcast(const Tensor& t, int root) {
   check_rank(root);
   if (alone()) return;

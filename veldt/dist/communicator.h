@@ -106,6 +106,14 @@ class Communicator {
   // `device`.
   Pending begin_gather(const std::vector<View>& lists, Device device = {});
 
+  // Lists from and to other ranks, which go without a copy: those for a rank in the order in which it takes
+  // them. Every rank calls it. Contiguous, on the CPU.
+  struct Message {
+    int rank;
+    View list;
+  };
+  void deliver(const std::vector<Message>& out, const std::vector<Message>& in);
+
   // How those of a device other than the CPU get to other ranks: "NCCL 2.27.7", or "the memory of the host
   // (rank 1 on n3: there is no libnccl.so.2)". All ranks call it. Empty if there is one rank.
   std::string way_between(Device device);

@@ -1,4 +1,4 @@
-// Numbers of one rank are sent side by side.
+// Ranges go straight from the memory of one rank to that of another.
 #include "veldt/dist/optimizer_share.h"
 
 #include <algorithm>
@@ -19,25 +19,19 @@ std::int64_t count_of(const std::vector<Slab::Range>& ranges) {
   return count;
 }
 
-// Numbers of the ranges of a slab, side by side; and back.
-Tensor side_by_side(const Tensor& slab, const std::vector<Slab::Range>& ranges) {
-  const Tensor part = empty({count_of(ranges)}, slab);
+// What a rank keeps of a slab, range by range, in its own memory.
+std::vector<View> lists_of(const Tensor& part, const std::vector<Slab::Range>& ranges) {
+  std::vector<View> lists;
   std::int64_t at = 0;
   for (const Slab::Range range : ranges) {
     const std::int64_t count = range.end - range.begin;
-    kernels(part).copy(Slab::view(slab, range), Slab::view(part, {at, at + count}));
+    lists.push_back(Slab::view(part, {at, at + count}));
     at += count;
   }
-  return part;
+  return lists;
 }
-void put_back(const Tensor& part, const std::vector<Slab::Range>& ranges, const Tensor& slab) {
-  std::int64_t at = 0;
-  for (const Slab::Range range : ranges) {
-    const std::int64_t count = range.end - range.begin;
-    kernels(part).copy(Slab::view(part, {at, at + count}), Slab::view(slab, range));
-    at += count;
-  }
-}
+
+Tensor on_host(const Tensor& t) { return t.device() == Device{} ? t : to(t, Device{}); }
 
 }  // namespace
 
@@ -66,30 +60,46 @@ void OptimizerShare::gather(const Tensor& slab) const {
 }
 
 Tensor OptimizerShare::collect(const Tensor& part) const {
-  if (ranks_.rank() > 0) {
-    ranks_.send(part, 0);
-    return {};
+  const NoGrad off;
+  const Tensor own = on_host(part);
+  const std::vector<View> lists = lists_of(own, own_);
+  std::vector<Communicator::Message> out, in;
+  Tensor slab;
+  if (ranks_.rank() == 0) {
+    slab = empty({size_}, own);
+    for (std::size_t i = 0; i < own_.size(); ++i) kernels(own).copy(lists[i], Slab::view(slab, own_[i]));
+    in = of_others(slab);
+  } else {
+    for (const View& list : lists) out.push_back({0, list});
   }
-  const Tensor slab = empty({size_}, part);
-  put_back(part, own_, slab);
-  for (int r = 1; r < ranks_.size(); ++r) {
-    const std::vector<Slab::Range> ranges = ranges_of(r);
-    const Tensor other = empty({count_of(ranges)}, part);
-    ranks_.receive(other, r);
-    put_back(other, ranges, slab);
-  }
-  return slab;
+  ranks_.deliver(out, in);
+  return slab.defined() ? to(slab, part.device()) : slab;
 }
 
 Tensor OptimizerShare::deal(const Tensor& slab, const Tensor& like) const {
   if (ranks_.broadcast(std::string(slab.defined() ? "there" : "")).empty()) return {};
-  if (ranks_.rank() > 0) {
-    const Tensor part = empty({count_of(own_)}, like);
-    ranks_.receive(part, 0);
-    return part;
+  const NoGrad off;
+  const Tensor part = empty({count_of(own_)}, like.dtype());
+  const std::vector<View> lists = lists_of(part, own_);
+  std::vector<Communicator::Message> out, in;
+  Tensor whole;
+  if (ranks_.rank() == 0) {
+    whole = on_host(slab);
+    for (std::size_t i = 0; i < own_.size(); ++i) kernels(part).copy(Slab::view(whole, own_[i]), lists[i]);
+    out = of_others(whole);
+  } else {
+    for (const View& list : lists) in.push_back({0, list});
   }
-  for (int r = 1; r < ranks_.size(); ++r) ranks_.send(side_by_side(slab, ranges_of(r)), r);
-  return side_by_side(slab, own_);
+  ranks_.deliver(out, in);
+  return to(part, like.device());
+}
+
+// The ranges of a slab that the other ranks have.
+std::vector<Communicator::Message> OptimizerShare::of_others(const Tensor& slab) const {
+  std::vector<Communicator::Message> messages;
+  for (int r = 1; r < ranks_.size(); ++r)
+    for (const Slab::Range range : ranges_of(r)) messages.push_back({r, Slab::view(slab, range)});
+  return messages;
 }
 
 }  // namespace veldt::dist

@@ -25,6 +25,7 @@ class OptimizerShare final : public optim::StateSharing {
 
  private:
   std::vector<optim::Slab::Range> ranges_of(int rank) const;
+  std::vector<Communicator::Message> of_others(const Tensor& slab) const;
 
   Communicator& ranks_;
   std::vector<optim::Slab::Range> pieces_, own_;  // from left to right
