@@ -275,7 +275,7 @@ std::vector<field::Reason> reasons_for(const FitFlags& flags, const field::FitCh
 nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, bool is_shared) {
   return {{"version", VELDT_VERSION},    {"plan", io::parse_json<nlohmann::json>(fitter.config())},
           {"exact", flags.wishes.parts}, {"resume", flags.checkpoints.resume},
-          {"in_parts", is_shared},       {"device", str(fitter.choices().device)},
+          {"in_parts", is_shared},       {"device", name_of(fitter.choices().device.kind)},
           {"threads", num_threads()}};
 }
 

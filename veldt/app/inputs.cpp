@@ -140,13 +140,14 @@ field::Signal load_signal(const std::string& path, std::int64_t max_pixels, cons
                                          : kind == FileKind::pixel_csv ? "a pixel table"
                                                                        : "not a picture"));
   const io::ImageInfo info = io::image_info(path);
-  const std::int64_t bytes = info.width * info.height * info.channels * (info.bit_depth > 8 ? 4 : 1);
+  const double bytes = static_cast<double>(info.width) * static_cast<double>(info.height) *
+                       static_cast<double>(info.channels * (info.bit_depth > 8 ? 4 : 1));
   if (bytes < kSharedBytes && !in_parts) return load_signal(path, max_pixels, context);
   const auto noted = [&](const std::string& why) {
     field::Signal signal = whole(why);
     if (!context.quiet)
       print_note(fmt::format("each process has the whole of {} in memory, {:.3g} MB: {}", on_one_line(path),
-                             static_cast<double>(bytes) / 1e6, why));
+                             bytes / 1e6, why));
     return signal;
   };
   if (!info.by_rows)

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "veldt/cli/exit.h"
+#include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/dist/mpi.h"
@@ -145,9 +146,8 @@ DeviceChoice Ranks::choose_device(const std::string& name) const {
 
 void Ranks::note_way_between(Device device) const {
   if (alone() || device == Device{}) return;
-  const std::string way = communicator_->way_between(device);
-  if (is_first() && !context_.quiet && way.starts_with("the memory"))
-    print_warning(fmt::format("gradients go to other GPUs through {}", way));
+  if (!communicator_->has_links(device) && is_first() && !context_.quiet)
+    print_warning(fmt::format("gradients go to other GPUs through {}", communicator_->way_between(device)));
 }
 
 void Ranks::report_timeline(const std::string& folder) {
@@ -180,8 +180,9 @@ void Ranks::saved(const std::string& checkpoint) {
 
 std::string Ranks::what_is_left() {
   const std::lock_guard lock(mutex_);
-  const std::string left = saved_.empty() ? "no checkpoint was saved" : "the last checkpoint is " + saved_;
-  return resume_.empty() || saved_.empty() ? left : left + "; launch again: " + resume_;
+  if (saved_.empty()) return resume_.empty() ? "nothing was saved" : "no checkpoint was saved";
+  const std::string left = "the last checkpoint is " + saved_;
+  return resume_.empty() ? left : left + "; launch again: " + resume_;
 }
 
 // By rank 0, and by rank 1 in case rank 0 is the one that is gone.
@@ -226,6 +227,9 @@ int Ranks::run(const std::function<int()>& work) {
   int status = kInternal;
   try {
     const int own = work();
+    // A signal to a rank whose part is done is rank 0's to obey, which may still write.
+    std::optional<StopOnSignal> ignored;
+    if (!is_first()) ignored.emplace();
     status = std::stoi(communicator_->broadcast(std::to_string(own)));
   } catch (...) {
     report_and_end();

@@ -128,7 +128,7 @@ nlohmann::json facts_of_drawing(const RenderFlags& flags, const Drawing& drawing
           {"supersample", flags.supersample},
           {"from", flags.from.value_or(0)},
           {"rate", drawing.rate()},
-          {"device", str(drawing.field().device())},
+          {"device", name_of(drawing.field().device().kind)},
           {"threads", num_threads()}};
 }
 

@@ -32,7 +32,10 @@ class DeviceLinks {
   virtual void finish() = 0;
   virtual Mark end() = 0;
 
-  // After a failure: what is in the queue ends, whatever becomes of it.
+  // Throws if messages that were put into the queue have failed.
+  virtual void check() = 0;
+  // After a failure: what is in the queue ends, whatever becomes of it, and reads and writes nothing any
+  // more.
   virtual void abandon() = 0;
 };
 

@@ -21,10 +21,10 @@ const Nccl& nccl() {
 
 constexpr NcclStatus kInProgress = 7;
 
-void check(NcclStatus status, const char* doing) {
+void check_nccl(NcclStatus status, const char* doing) {
   if (status == 0 || status == kInProgress) return;
   throw LostError(str("NCCL cannot ", doing), nccl().text(status),
-                  "look at the other ranks' messages, or set NCCL_DEBUG=WARN; then resume");
+                  "look at the other ranks' messages, or set NCCL_DEBUG=WARN; then launch again");
 }
 
 DeviceLinks::Mark mark_in(cudaStream_t stream) {
@@ -48,51 +48,43 @@ void wait_in(cudaStream_t stream, const DeviceLinks::Mark& mark) {
 class NcclLinks final : public DeviceLinks {
  public:
   NcclLinks(const NcclId& id, int rank, int size) : nccl_(nccl()) {
-    {
-      const Turn turn = take_turn();  // it sets the thread's device
-      check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream on the GPU");
+    try {
+      {
+        const Turn turn = take_turn();  // it sets the thread's device
+        cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream on the GPU");
+      }
+      if (const NcclStatus status = nccl_.join(&group_, size, id, rank); status != 0)
+        throw DeviceError("the GPUs of this training cannot be joined", nccl_.text(status),
+                          "give each process a GPU of its own, or set NCCL_DEBUG=WARN");
+      greet(rank, size);
+    } catch (...) {
+      abandon();
+      release();
+      throw;
     }
-    if (const NcclStatus status = nccl_.join(&group_, size, id, rank); status != 0)
-      throw DeviceError("the GPUs of this training cannot be joined", nccl_.text(status),
-                        "give each process a GPU of its own, or set NCCL_DEBUG=WARN");
-    greet(rank, size);
   }
 
-  ~NcclLinks() override {
-    if (group_ != nullptr) static_cast<void>(nccl_.leave(group_));
-    {
-      const Turn turn = take_last_turn();
-      static_cast<void>(cudaStreamSynchronize(stream_));
-      static_cast<void>(cudaStreamDestroy(stream_));
-    }
-    for (const Block& block : blocks_) deallocate(block.data, block.bytes);
-  }
+  ~NcclLinks() override { release(); }
 
   Mark computed() override { return mark_in(main_stream()); }
   void compute_after(const Mark& mark) override { wait_in(main_stream(), mark); }
 
   void begin(const Mark& after) override {
-    NcclStatus state = 0;
-    check(nccl_.state(group_, &state), "talk to the other GPUs");
-    check(state, "talk to the other GPUs");
+    check();
     wait_in(stream_, after);
     next_ = 0;
     compute_in(stream_);
   }
 
-  // The same blocks for each sum, which is over, in the stream, before the next begins.
+  // The same blocks for each sum, which is over, in the stream, before the next begins. So is what a block
+  // had before it grew: it is taken and given back in the order of this stream.
   void* take(std::size_t bytes) override {
     if (next_ == blocks_.size()) blocks_.emplace_back();
     Block& block = blocks_[next_++];
     if (block.bytes < bytes) {
-      {
-        const Turn turn = take_turn();
-        check(cudaStreamSynchronize(stream_), "wait for the GPU");
-      }
       deallocate(std::exchange(block.data, nullptr), std::exchange(block.bytes, 0));
       block.data = allocate_scratch(bytes);
       block.bytes = bytes;
-      wait_in(stream_, computed());  // memory is given in the order of the main stream
     }
     return block.data;
   }
@@ -107,12 +99,12 @@ class NcclLinks final : public DeviceLinks {
   // Not in one's turn: it may wait for other ranks, while this one's other threads go on.
   void finish() override {
     if (messages_.empty()) return;
-    check(nccl_.begin(), "begin messages");
+    check_nccl(nccl_.begin(), "begin messages");
     for (const Message& m : std::exchange(messages_, {}))
-      check(m.leaves ? nccl_.send(m.data, m.bytes, kNcclBytes, m.rank, group_, stream_)
-                     : nccl_.receive(m.data, m.bytes, kNcclBytes, m.rank, group_, stream_),
-            m.leaves ? "send" : "receive");
-    check(nccl_.end(), "send and receive");
+      check_nccl(m.leaves ? nccl_.send(m.data, m.bytes, kNcclBytes, m.rank, group_, stream_)
+                          : nccl_.receive(m.data, m.bytes, kNcclBytes, m.rank, group_, stream_),
+                 m.leaves ? "send" : "receive");
+    check_nccl(nccl_.end(), "send and receive");
   }
 
   Mark end() override {
@@ -120,14 +112,23 @@ class NcclLinks final : public DeviceLinks {
     return mark_in(stream_);
   }
 
+  void check() override {
+    if (group_ == nullptr) return;
+    NcclStatus state = 0;
+    check_nccl(nccl_.state(group_, &state), "talk to the other GPUs");
+    check_nccl(state, "talk to the other GPUs");
+  }
+
   void abandon() override {
     compute_in(nullptr);
     if (group_ != nullptr) static_cast<void>(nccl_.abort(std::exchange(group_, nullptr)));
+    if (stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(stream_));
   }
 
  private:
   // A byte to and from each other, so that no later message has to wait for a rank to come.
   void greet(int rank, int size) {
+    begin(nullptr);
     char* const bytes = static_cast<char*>(take(static_cast<std::size_t>(size)));
     for (int r = 0; r < size; ++r) {
       if (r == rank) continue;
@@ -135,9 +136,19 @@ class NcclLinks final : public DeviceLinks {
       receive(r, bytes + r, 1);
     }
     finish();
-    next_ = 0;
-    const Turn turn = take_turn();
-    check(cudaStreamSynchronize(stream_), "greet the other GPUs");
+    const Mark greeted = end();
+    // Not in one's turn, as above.
+    cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(greeted.get())), "greet the other GPUs");
+  }
+
+  void release() {
+    compute_in(nullptr);
+    if (stream_ == nullptr) return;
+    static_cast<void>(cudaStreamSynchronize(stream_));
+    if (group_ != nullptr) static_cast<void>(nccl_.leave(std::exchange(group_, nullptr)));
+    for (const Block& block : std::exchange(blocks_, {})) deallocate(block.data, block.bytes);
+    const Turn turn = take_last_turn();
+    static_cast<void>(cudaStreamDestroy(std::exchange(stream_, nullptr)));
   }
 
   struct Block {
@@ -163,13 +174,13 @@ class NcclLinks final : public DeviceLinks {
 
 std::string link_library() {
   int version = 0;  // 10000 major + 100 minor + patch
-  check(nccl().version(&version), "tell its version");
+  check_nccl(nccl().version(&version), "tell its version");
   return str("NCCL ", version / 10000, '.', version / 100 % 100, '.', version % 100);
 }
 
 std::string new_links_id() {
   NcclId id{};
-  check(nccl().new_id(&id), "make an id");
+  check_nccl(nccl().new_id(&id), "make an id");
   return {id.bytes, sizeof id.bytes};
 }
 

@@ -112,12 +112,12 @@ void trim() {
 void* allocate_from(cudaMemPool_t pool, std::size_t bytes) {
   const Turn turn = take_turn();
   void* p = nullptr;
-  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, g_device.stream);
+  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, compute_stream());
   if (result == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
     if (is_capturing()) check(result, "allocate memory on the GPU");  // nothing may wait now
     trim();
-    result = cudaMallocFromPoolAsync(&p, bytes, pool, g_device.stream);
+    result = cudaMallocFromPoolAsync(&p, bytes, pool, compute_stream());
   }
   check(result, "allocate memory on the GPU");
   return p;
@@ -241,7 +241,8 @@ bool make_room() {
 
 void deallocate(void* p, std::size_t) {
   const Turn turn = take_last_turn();
-  if (p != nullptr && cudaFreeAsync(p, g_device.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  if (p != nullptr && cudaFreeAsync(p, compute_stream()) != cudaSuccess)
+    static_cast<void>(cudaGetLastError());
 }
 
 void upload(void* to, const void* from, std::size_t bytes) {

@@ -16,6 +16,7 @@ cudaStream_t compute_stream();
 // That of tensors; compute_stream() is another one on a thread that has said so, with null for this one
 // again.
 cudaStream_t main_stream();
+// Memory is taken and given back in the order of compute_stream() too.
 void compute_in(cudaStream_t stream);
 // Multiprocessors of the device.
 int multiprocessors();

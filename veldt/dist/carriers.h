@@ -38,22 +38,24 @@ class HostCarrier final : public Carrier {
 // Between begin() and end() of the links.
 class LinkCarrier final : public Carrier {
  public:
-  LinkCarrier(DeviceLinks& links, Device device, int rank, int size)
-      : links_(links), device_(device), rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  LinkCarrier(DeviceLinks& links, Device device, Wire& wire) : links_(links), device_(device), wire_(wire) {}
+  int rank() const override { return wire_.rank(); }
+  int size() const override { return wire_.size(); }
   Device device() const override { return device_; }
   View take(std::int64_t count, DType dtype) override {
     return {links_.take(static_cast<std::size_t>(count) * size_of(dtype)), dtype, {count}, {1}};
   }
-  void send(int to, const View& list) override { links_.send(to, list.data, bytes_in(list)); }
+  void send(int to, const View& list) override {
+    wire_.count_sent(bytes_in(list));
+    links_.send(to, list.data, bytes_in(list));
+  }
   void receive(int from, const View& list) override { links_.receive(from, list.data, bytes_in(list)); }
   void finish() override { links_.finish(); }
 
  private:
   DeviceLinks& links_;
   Device device_;
-  int rank_, size_;
+  Wire& wire_;
 };
 
 }  // namespace veldt::dist

@@ -136,6 +136,7 @@ struct Communicator::Worker {
   void live() {
     try {
       wire->live();
+      if (device_sums) device_sums->check();
     } catch (const Error& error) {
       fail();
       if (options.on_failure) options.on_failure(error);
@@ -155,8 +156,7 @@ struct Communicator::Worker {
 
 namespace {
 
-std::size_t bytes_of(const View& v) { return static_cast<std::size_t>(numel(v.shape)) * size_of(v.dtype); }
-std::size_t bytes_of(const Tensor& t) { return bytes_of(t.view()); }
+std::size_t bytes_of(const Tensor& t) { return bytes_in(t.view()); }
 
 // On the host and contiguous, so that bytes can be sent as they lie; what comes is copied back.
 class Staged {
@@ -197,7 +197,12 @@ Communicator::~Communicator() {
   try {
     if (std::uncaught_exceptions() > exceptions_) {
       submit(
-          "leaving", 0, [this] { worker_->wire->leave(); }, true)
+          "leaving", 0,
+          [this] {
+            worker_->wire->leave();
+            if (worker_->device_sums) worker_->device_sums->abandon();
+          },
+          true)
           .wait();
       return;
     }
@@ -261,7 +266,7 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
     if (nodes[0].data != out.data) backend(options.device).copy(nodes[0], out);
     return {};
   }
-  const std::size_t bytes = bytes_of(out);
+  const std::size_t bytes = bytes_in(out);
   if (options.device != Device{})
     return submit_on(options.device, "sum", bytes, [=](DeviceSums& sums, const DeviceLinks::Mark& after) {
       return sums.sum(nodes, out, leaves, options, after);
@@ -276,7 +281,7 @@ Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, co
 Communicator::Pending Communicator::begin_gather(const std::vector<View>& lists, Device device) {
   if (alone()) return {};
   std::size_t bytes = 0;
-  for (const View& list : lists) bytes += bytes_of(list);
+  for (const View& list : lists) bytes += bytes_in(list);
   if (device != Device{})
     return submit_on(device, "gather", bytes, [=](DeviceSums& sums, const DeviceLinks::Mark& after) {
       return sums.gather(lists, after);
@@ -312,6 +317,7 @@ Communicator::Pending Communicator::submit_on(Device device, const char* name, s
 }
 
 std::string Communicator::way_between(Device device) { return alone() ? "" : sums_on(device).way(); }
+bool Communicator::has_links(Device device) { return !alone() && sums_on(device).has_links(); }
 
 void Communicator::deliver(const std::vector<Message>& out, const std::vector<Message>& in) {
   std::size_t bytes = 0;

@@ -81,14 +81,15 @@ class Communicator {
   void send(const Tensor& t, int to);
   void receive(const Tensor& t, int from);
 
-  // The bytes that have left this rank, but for signs of life.
+  // The bytes that have left this rank, but for signs of life. Those of a device count when they are queued.
   std::uint64_t bytes_sent() const;
 
   // Work that was begun and may go on by itself. Its tensors must not be touched before wait().
   class Pending {
    public:
     Pending() = default;
-    // Throws what the work threw.
+    // Throws what the work threw. Sums on a device may still be in its queue, and fail there: who has read a
+    // result of them, and is to save it, calls barrier() before.
     void wait();
 
    private:
@@ -117,6 +118,8 @@ class Communicator {
   // How those of a device other than the CPU get to other ranks: "NCCL 2.27.7", or "the memory of the host
   // (rank 1 on n3: there is no libnccl.so.2)". All ranks call it. Empty if there is one rank.
   std::string way_between(Device device);
+  // Whether that is a library for it, such as NCCL.
+  bool has_links(Device device);
 
   Timeline* timeline() const;
 

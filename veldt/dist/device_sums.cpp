@@ -2,9 +2,9 @@
 #include "veldt/dist/device_sums.h"
 
 #include <chrono>
+#include <exception>
 #include <future>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -16,21 +16,38 @@
 namespace veldt::dist {
 namespace {
 
-// What `work` gives, which may wait for long without a sign of life. If another rank is lost meanwhile, the
-// work is left to itself.
-template <class Work> auto with_signs_of_life(Wire& wire, const Work& work) {
-  using Result = std::invoke_result_t<Work>;
-  const auto promise = std::make_shared<std::promise<Result>>();
-  std::future<Result> result = promise->get_future();
-  std::thread([promise, work] {
+constexpr double kToJoin = 60;  // seconds
+
+// The links, or why there are none.
+struct Joined {
+  std::unique_ptr<DeviceLinks> links;
+  std::string why;
+};
+
+// Joining may wait for long, so it is done beside the thread that gives signs of life, and left to itself if
+// it does not end.
+Joined join_with_signs_of_life(Wire& wire, const DevicePlugin& plugin, const std::string& id) {
+  const auto promise = std::make_shared<std::promise<Joined>>();
+  std::future<Joined> joined = promise->get_future();
+  const auto start = std::chrono::steady_clock::now();
+  std::thread([promise, &plugin, id, rank = wire.rank(), size = wire.size()] {
+    Joined result;
     try {
-      promise->set_value(work());
-    } catch (...) {
-      promise->set_exception(std::current_exception());
+      result.links = plugin.open_links(id, rank, size);
+    } catch (const Error& error) {
+      result.why = error.why();
+    } catch (const std::exception& error) {
+      result.why = error.what();
     }
+    promise->set_value(std::move(result));
   }).detach();
-  while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) wire.live();
-  return result.get();
+  while (joined.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    wire.live();
+    wire.check_for_leavers();
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > kToJoin)
+      return {nullptr, str("the devices have not come together for ", kToJoin, " seconds")};
+  }
+  return joined.get();
 }
 
 // The reason of the first rank that has one.
@@ -68,15 +85,12 @@ void DeviceSums::join() {
   std::string why = first_reason(wire_, own);
   if (why.empty()) {
     id = broadcast_text(wire_, id, 0);
-    const int rank = wire_.rank(), size = wire_.size();
-    try {
-      links_ = with_signs_of_life(wire_, [=] { return plugin->open_links(id, rank, size); });
-    } catch (const DeviceError& error) {
-      own = error.why();
-    }
-    why = first_reason(wire_, own);
+    Joined joined = join_with_signs_of_life(wire_, *plugin, id);
+    links_ = std::move(joined.links);
+    why = first_reason(wire_, joined.why);
   }
   if (why.empty()) return;
+  if (links_) links_->abandon();  // the others may never have come
   links_.reset();
   way_ = str("the memory of the host (", why, ")");
 }
@@ -85,7 +99,7 @@ DeviceSums::Mark DeviceSums::sum(const std::vector<View>& nodes, const View& out
                                  const SumOptions& options, const Mark& after) {
   if (links_) {
     links_->begin(after);
-    LinkCarrier carrier(*links_, device_, wire_.rank(), wire_.size());
+    LinkCarrier carrier(*links_, device_, wire_);
     sum_over_ranks(carrier, nodes, out, leaves, options);
     return links_->end();
   }
@@ -106,7 +120,7 @@ DeviceSums::Mark DeviceSums::sum(const std::vector<View>& nodes, const View& out
 DeviceSums::Mark DeviceSums::gather(const std::vector<View>& lists, const Mark& after) {
   if (links_) {
     links_->begin(after);
-    LinkCarrier carrier(*links_, device_, wire_.rank(), wire_.size());
+    LinkCarrier carrier(*links_, device_, wire_);
     gather_shares(carrier, lists);
     return links_->end();
   }

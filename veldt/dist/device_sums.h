@@ -26,6 +26,7 @@ class DeviceSums {
   Device device() const { return device_; }
   // "NCCL 2.27.7", or "the memory of the host (REASON)"
   const std::string& way() const { return way_; }
+  bool has_links() const { return links_ != nullptr; }
 
   // See DeviceLinks: a sum reads its lists after the mark, and what is computed after the mark that it
   // returns reads the sum. Null without links, where it waits for the device.
@@ -39,6 +40,13 @@ class DeviceSums {
            const Mark& after);
   Mark gather(const std::vector<View>& lists, const Mark& after);
 
+  // While nothing else is done: throws if messages of the device have failed, or a rank has left to whose
+  // messages it may be waiting.
+  void check() const {
+    if (!links_) return;
+    links_->check();
+    wire_.check_for_leavers();
+  }
   // After a failure: what the device waits for ends.
   void abandon() {
     if (links_) links_->abandon();

@@ -64,7 +64,11 @@ void Wire::append(Lane& lane, char* data, std::size_t bytes, const std::shared_p
 bool Wire::move(Lane& lane, Way way, int rank, int tag) {
   if (lane.empty()) return false;
   const std::size_t before = lane.moving.size();
-  std::erase_if(lane.moving, [&](const Piece& piece) { return transport_->done(piece.ticket); });
+  for (std::size_t i = 0; i < lane.moving.size();)  // one that throws leaves the others as they are
+    if (transport_->done(lane.moving[i].ticket))
+      lane.moving.erase(lane.moving.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
   if (way == Way::in && lane.moving.size() < before) peer(rank).heard_at = Clock::now();
   for (; lane.moving.size() < kMoving && !lane.waiting.empty(); lane.waiting.pop_front()) {
     Piece& piece = lane.waiting.front();
@@ -111,11 +115,15 @@ template <class AreDone> void Wire::wait_until(const AreDone& are_done) {
   for (Patience patience; !are_done(); patience.pause()) {
     move_letters();
     if (seconds_since(lived_) > 0.05) live();
-    // What it had sent before comes first.
-    if (left_ >= 0 && seconds_since(std::max(left_at_, start)) > 0.3)
-      throw LostError(str(name_of(left_), " has left"), "it has met an error of its own",
-                      "see its message; then resume");
+    check_for_leavers(start);
   }
+}
+
+// What it had sent before comes first.
+void Wire::check_for_leavers(Clock::time_point start) const {
+  if (left_ >= 0 && seconds_since(std::max(left_at_, start)) > 0.3)
+    throw LostError(str(name_of(left_), " has left"), "it has met an error of its own",
+                    "see its message; then launch again");
 }
 
 void Wire::begin_to(int to, const void* data, std::size_t bytes) {
@@ -184,9 +192,9 @@ LostError Wire::lost(int rank) const {
   if (all_are)
     return {str(name_of(this->rank()), " is cut off from ", name_of(rank), " and all others"),
             str("nothing has been heard of any for ", silence_, " seconds"),
-            "look at this machine's network; then resume"};
+            "look at this machine's network; then launch again"};
   return {str(name_of(rank), " is lost"), str("nothing has been heard of it for ", silence_, " seconds"),
-          "look at that machine, and at the network between; then resume"};
+          "look at that machine, and at the network between; then launch again"};
 }
 
 void Wire::beat(int rank, Peer& peer) {

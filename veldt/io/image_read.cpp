@@ -132,6 +132,7 @@ struct ImageReader::State {
   }
 
   void begin() {
+    next = info.height;  // if this throws, there is nothing to read
     decoder.reset();
     file.seek(0);
     decoder = decoder_for(file);

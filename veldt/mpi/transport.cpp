@@ -26,7 +26,7 @@ std::string text_of(int status) {
 void check_connection(int status, int peer) {
   if (status == MPI_SUCCESS) return;
   throw LostError(str("the connection to rank ", peer, " has failed"), text_of(status),
-                  "look at that machine, and at the network between; then resume");
+                  "look at that machine, and at the network between; then launch again");
 }
 
 // Messages of a rank that lives end well within it.
@@ -99,11 +99,11 @@ class MpiTransport final : public Transport {
   // A message that is sent cannot be taken back, nor one that has begun to arrive.
   bool cancel(Ticket ticket) override {
     Open& open = open_[ticket];
-    if (open.expected >= 0) MPI_Cancel(&open.request);
-    int is_over = 0;
+    int is_over = open.request == MPI_REQUEST_NULL ? 1 : 0;  // over, with an error that was told
+    if (is_over == 0 && open.expected >= 0) MPI_Cancel(&open.request);
     for (const auto end = std::chrono::steady_clock::now() + kToCancel;
-         MPI_Test(&open.request, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_over == 0 &&
-         std::chrono::steady_clock::now() < end;)
+         is_over == 0 && MPI_Test(&open.request, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+         is_over == 0 && std::chrono::steady_clock::now() < end;)
       std::this_thread::yield();
     if (is_over != 0) free_.push_back(ticket);
     return is_over != 0;

@@ -125,7 +125,13 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   const auto tracks = [&] { return running_mean_.defined() && !recomputing(); };
   if (!of_examples_ && parts_ && parts_->sum && training()) {
     const PartNormed r = batch_norm_of_parts(given, weight_, bias_, eps_, *parts_);
-    if (tracks()) track(r.mean, r.unbiased);
+    if (tracks()) {  // of fewer than two numbers nothing is learned
+      const Tensor few = less(r.count, 2);
+      const auto or_before = [&](const Tensor& running, const Tensor& batch) {
+        return where(few, veldt::to(running, batch.dtype()), batch);
+      };
+      track(or_before(running_mean_, r.mean), or_before(running_var_, r.unbiased));
+    }
     return r.y;
   }
   if (count < 2)

@@ -178,7 +178,7 @@ Grads part_norm_gradients_by_ops(const Tensor& x, const Tensor& weight, const Te
 
 }  // namespace
 
-// The parts' own moments are put together in f64, where a mean far from 0 takes no digits of the variance.
+// The parts' own moments are put together in f64: of f32, a mean far from 0 would take the variance's digits.
 PartNormed batch_norm_of_parts(const Tensor& given, const Tensor& given_weight, const Tensor& given_bias,
                                double eps, const BatchParts& parts) {
   const std::int64_t examples = given.size(0), channels = given.size(1);
@@ -189,7 +189,7 @@ PartNormed batch_norm_of_parts(const Tensor& given, const Tensor& given_weight, 
   const auto list = [&](const Tensor& t) { return t.defined() ? contiguous(to(t, wide)) : t; };
   const Tensor weight = list(given_weight), bias = list(given_bias);
   const auto column = [](const Tensor& t) { return unsqueeze(t, 1); };
-  Tensor y, mean, variance, unbiased, scale, count;
+  Tensor y, mean, variance, unbiased, scale, count, numbers_of_all;
   {
     const NoGrad off;
     const bool counts = parts.counts && x.numel() > 0;
@@ -203,9 +203,11 @@ PartNormed batch_norm_of_parts(const Tensor& given, const Tensor& given_weight, 
       sums = cat({m, v + square(m)}, 0) * numbers;
     }
     const Tensor all = parts.sum(cat({sums, numbers}, 0));
-    const Tensor n = narrow(all, 0, 2 * channels, 1), m = narrow(all, 0, 0, channels) / n,
-                 v = relu(narrow(all, 0, channels, channels) / n - square(m));
-    mean = to(m, wide), variance = to(v, wide), count = to(n, wide);
+    const Tensor n = narrow(all, 0, 2 * channels, 1), some = maximum(n, 1),
+                 m = narrow(all, 0, 0, channels) / some,
+                 v = relu(narrow(all, 0, channels, channels) / some - square(m));
+    mean = to(m, wide), variance = to(v, wide), count = to(some, wide);
+    numbers_of_all = to(n, wide);
     unbiased = to(v * (n / maximum(n - 1.0, 1)), wide);
     scale = rsqrt(variance + eps);
     const Tensor u = (x - column(mean)) * column(scale);
@@ -222,7 +224,7 @@ PartNormed batch_norm_of_parts(const Tensor& given, const Tensor& given_weight, 
     return {dx * column(times(scale, weight)), weight.defined() && needs_grad(weight) ? of_gu : Tensor(),
             bias.defined() && needs_grad(bias) ? of_g : Tensor()};
   });
-  return {to(reshape(out, given.shape()), given.dtype()), mean, variance, unbiased};
+  return {to(reshape(out, given.shape()), given.dtype()), mean, variance, unbiased, numbers_of_all};
 }
 
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& given, const Tensor& weight,

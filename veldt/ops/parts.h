@@ -120,6 +120,7 @@ struct BatchParts {
 struct PartNormed {
   Tensor y, mean, variance;
   Tensor unbiased;  // variance
+  Tensor count;     // [1]: the numbers of each channel; below two there is no variance
 };
 PartNormed batch_norm_of_parts(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                                const BatchParts& parts);

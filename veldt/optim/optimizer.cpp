@@ -176,7 +176,8 @@ void Optimizer::share_state(std::shared_ptr<const StateSharing> sharing) {
   if (!updates_in_place() || !own_.empty())
     throw ConfigError(
         "this optimizer's state cannot be shared out among processes",
-        "a number of its state needs more than one number of the gradients, as with Muon and LBFGS",
+        "a number of its state needs more than one number of the gradients, as with Muon and LBFGS, or it "
+        "has state of its own beside that of each number",
         "use Adam, AdamW, SGD or another that takes each number by itself, or do not share it");
   NamedTensors common = common_state();
   std::map<std::string, Tensor> of_first;

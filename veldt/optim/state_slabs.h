@@ -21,8 +21,9 @@ class StateSlabs {
   const std::vector<std::string>& kinds() const { return kinds_; }
   std::size_t number_of(std::string_view kind) const;
 
-  // Memory is taken when one of these is first called: a state that is shared out is never whole. Each throws
-  // Error if the state is lost; whole() if it is shared out, and part() for numbers of another process.
+  // Memory is taken when one of these is first called, by the optimizer's first step or, on a device, as it
+  // is made: there a state is whole until it is shared out. Each throws Error if the state is lost; whole()
+  // if it is shared out, and part() for numbers of another process.
   const Tensor& whole(const Slab& slab, std::size_t kind) const;
   Tensor part(const Slab& slab, std::size_t kind, Slab::Range range) const;
   View view(const Slab& slab, std::size_t kind, Slab::Range range) const;

@@ -76,7 +76,7 @@ std::string link_library(DeviceKind kind) {
   if (plugin.link_library == nullptr)
     throw DeviceError(str("devices of the kind ", name_of(kind), " have no links"),
                       "their library knows of none",
-                      "what they exchange goes through the memory of the host");
+                      "nothing need be done: what they exchange goes through the memory of the host");
   return plugin.link_library();
 }
 
