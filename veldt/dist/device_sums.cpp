@@ -76,6 +76,7 @@ void DeviceSums::join() {
   const DevicePlugin* plugin = nullptr;
   std::string own, id;
   try {
+    backend(device_);  // opens it
     way_ = link_library(device_.kind);
     plugin = &device_library(device_.kind);
     if (wire_.rank() == 0) id = plugin->new_links_id();
