@@ -19,6 +19,13 @@ for count in 1 2 3 4; do
     fail "$count processes have other weights than one"
 done
 
+# Open MPI calls it a failure that they do not come together to end.
+launch 2 "${veldt%/*}/test_dist" --gtest_filter='UnderMpi.*' --gtest_brief=1 >lengths.log 2>&1 || true
+if ! grep -q PASSED lengths.log || grep -qE 'FAILED|SKIPPED|signal (6|11)|Aborted|Segmentation' lengths.log; then
+  cat lengths.log >&2
+  fail 'ranks that call different functions do not end well'
+fi
+
 # What cannot be shared out is refused before there is a folder.
 ! launch 2 "$veldt" train xor.toml --data . --exact 5 --threads 1 --out none >none.log 2>&1 || fail 'a batch of 4 has 5 parts'
 expect none.log 'a batch of 4 examples cannot have 5 parts'
@@ -114,8 +121,13 @@ done
 if launch 2 bash -c "exec '$veldt' train xor.toml --data . --out other --threads \$((1 + \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}))" 2>err; then
   fail 'processes with different numbers of threads train'
 fi
-expect err "the processes of this run differ in 'threads'"
+expect err "the processes of this run differ in '--threads'"
 [[ ! -e other ]] || fail 'a run that was refused has left a folder'
+
+if launch 2 bash -c "exec '$veldt' train xor.toml --data . --out other --set train.steps=\$((20 + \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}))" 2>err; then
+  fail 'processes with different numbers of steps train'
+fi
+expect err "the processes of this run differ in 'train.steps'"
 
 python3 -c "print('x,y,r,g,b'); print('0,0,1,2,3')" >other.csv
 if launch 2 bash -c "input=disc.csv; [[ \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK} == 0 ]] || input=other.csv

@@ -273,10 +273,10 @@ std::vector<field::Reason> reasons_for(const FitFlags& flags, const field::FitCh
 
 // What the processes of one fit must have alike.
 nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, bool is_shared) {
-  return {{"version", VELDT_VERSION},    {"plan", io::parse_json<nlohmann::json>(fitter.config())},
-          {"exact", flags.wishes.parts}, {"resume", flags.checkpoints.resume},
-          {"in_parts", is_shared},       {"device", name_of(fitter.choices().device.kind)},
-          {"threads", num_threads()}};
+  return {{"version", VELDT_VERSION},      {"plan", io::parse_json<nlohmann::json>(fitter.config())},
+          {"--exact", flags.wishes.parts}, {"--resume", flags.checkpoints.resume},
+          {"--in-parts", is_shared},       {"--device", name_of(fitter.choices().device.kind)},
+          {"--threads", num_threads()}};
 }
 
 // `priors` are read for the first picture.
@@ -334,7 +334,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
-    const std::string resume = command_to_resume(context, "fit");
+    const std::string resume = ranks.launched(command_to_resume(context, "fit"));
     ranks.resume_with(resume);
     if (!context.quiet)
       print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",

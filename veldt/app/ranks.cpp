@@ -112,7 +112,12 @@ void Ranks::must_agree(const nlohmann::json& facts) const {
       const nlohmann::json::json_pointer at(path);
       return facts_of.contains(at) ? io::dump_json(facts_of.at(at)) : std::string("nothing");
     };
-    std::string name = path.substr(1);
+    // A key of a recipe by its own name, whichever of its values it is.
+    constexpr std::string_view kOfRecipe = "/recipe/";
+    std::string name =
+        path.starts_with(kOfRecipe)
+            ? path.substr(kOfRecipe.size(), path.find('/', kOfRecipe.size()) - kOfRecipe.size())
+            : path.substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
     throw UsageError(
         fmt::format("the processes of this run differ in '{}'", name),
@@ -160,12 +165,17 @@ void Ranks::report_timeline(const std::string& folder) {
   const dist::Timeline::Summary s = timeline_->summary();
   if (s.steps == 0) return;
   const double steps = static_cast<double>(s.steps);
-  write_stderr(
-      fmt::format("{} steps{}, of rank 0: a step takes {:.3g} ms; sums of {:.3g} MB are under way for {:.3g} "
-                  "ms of it, {:.0f} % "
-                  "of that while gradients are still computed, and are waited for during {:.3g} ms\n{}\n",
-                  s.steps, in_words(), 1e3 * s.seconds / steps, static_cast<double>(s.bytes) / 1e6 / steps,
-                  1e3 * s.messages / steps, 100 * s.hidden(), 1e3 * s.waiting / steps, on_one_line(path)));
+  write_stderr(fmt::format(
+      "{} steps{}, of rank 0: a step takes {:.3g} ms; sums of {:.3g} MB are under way for {:.3g} "
+      "ms of it, {:.0f} % "
+      "of that while gradients are still computed, and they, or slower ranks, are waited for during {:.3g} "
+      "ms\n{}\n",
+      s.steps, in_words(), 1e3 * s.seconds / steps, static_cast<double>(s.bytes) / 1e6 / steps,
+      1e3 * s.messages / steps, 100 * std::max(0.0, s.hidden()), 1e3 * s.waiting / steps, on_one_line(path)));
+}
+
+std::string Ranks::launched(const std::string& command) const {
+  return alone() ? command : fmt::format("mpirun -n {} {}", communicator_->size(), command);
 }
 
 void Ranks::resume_with(const std::string& command) {
@@ -196,8 +206,11 @@ std::jthread Ranks::tell_when(std::function<bool()> asked) {
     while (!stop.stop_requested() && !asked()) wait(1);
     wait(10);
     if (stop.stop_requested()) return;
-    print_warning(fmt::format("{}: a signal asks to stop, and the processes have not yet come to do so; {}",
-                              communicator_->name_of(communicator_->rank()), what_is_left()));
+    print_warning(
+        fmt::format("{}: told to end by a signal, as a launcher does too when another process has ended; not "
+                    "all have stopped yet; "
+                    "{}",
+                    communicator_->name_of(communicator_->rank()), what_is_left()));
   });
 }
 

@@ -47,6 +47,8 @@ class Ranks {
   // for Chrome's trace viewer. Only if it was profiled.
   void report_timeline(const std::string& folder);
 
+  // The command with a launcher before it.
+  std::string launched(const std::string& command) const;
   // What is said when a rank is lost: the command that goes on, and what was saved.
   void resume_with(const std::string& command);
   void saved(const std::string& checkpoint);

@@ -128,8 +128,8 @@ nlohmann::json facts_of_drawing(const RenderFlags& flags, const Drawing& drawing
           {"supersample", flags.supersample},
           {"from", flags.from.value_or(0)},
           {"rate", drawing.rate()},
-          {"device", name_of(drawing.field().device().kind)},
-          {"threads", num_threads()}};
+          {"--device", name_of(drawing.field().device().kind)},
+          {"--threads", num_threads()}};
 }
 
 int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
@@ -192,7 +192,10 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
   line.finish();
   if (profile) write_stderr(profile->table());
   if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
-  if (signal.requested() || !is_whole) return signal.exit_code(!is_whole);
+  if (signal.requested() || !is_whole) {
+    if (!context.quiet) print_note(fmt::format("stopped; {} was not written", flags.output));
+    return signal.exit_code(!is_whole);
+  }
   file->finish();
   nlohmann::ordered_json out = {{"output", flags.output}};
   drawing.describe_in(out);

@@ -25,6 +25,7 @@
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
+#include "veldt/io/json.h"
 #include "veldt/ops/shape.h"
 #include "veldt/core/threads.h"
 #include "veldt/recipe/coherence.h"
@@ -325,20 +326,23 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   report_training(flags, context, training, result, scores);
 }
 
+// What may differ between processes: where each finds the data.
+const std::vector<std::string> kMayDiffer{"data.path", "data.workers"};
+
 // What the processes of one training must have alike.
 nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
   const recipe::DataDigest data = recipe::digest_of_data(recipe, flags.data);
   return {{"version", VELDT_VERSION},
-          {"recipe", recipe::in_json(recipe, kMayChange)},
+          {"recipe", io::parse_json<nlohmann::json>(recipe::in_json(recipe, kMayDiffer))},
           {"data", {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}}},
-          {"threads", num_threads()},
-          {"device", flags.device},
-          {"resume", flags.resume},
-          {"exact", flags.exact},
-          {"half_gradients", flags.half_gradients},
-          {"share_optimizer", flags.share_optimizer},
-          {"sync_batch_norm", flags.sync_batch_norm},
-          {"until", flags.until}};
+          {"--threads", num_threads()},
+          {"--device", flags.device},
+          {"--resume", flags.resume},
+          {"--exact", flags.exact},
+          {"--half-gradients", flags.half_gradients},
+          {"--share-optimizer", flags.share_optimizer},
+          {"--sync-batch-norm", flags.sync_batch_norm},
+          {"--until", flags.until}};
 }
 
 // Before a folder is made.
@@ -400,7 +404,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                            steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
                            flags.out, what_a_step_takes(training), ranks.in_words(), device.reason));
   if (!ranks.alone()) {
-    const std::string resume = command_to_resume(context, "train", "--out", flags.out);
+    const std::string resume = ranks.launched(command_to_resume(context, "train", "--out", flags.out));
     ranks.resume_with(resume);
     ranks.note_way_between(device.device);
     if (!context.quiet)
@@ -443,7 +447,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
     }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
-                             command_to_resume(context, "train", "--out", flags.out)));
+                             ranks.launched(command_to_resume(context, "train", "--out", flags.out))));
     return signal.exit_code(true);
   }
   if (!context.quiet && result.run.stop == train::Stop::goal_met && result.best)

@@ -14,6 +14,7 @@ namespace veldt::dist {
 class Transport {
  public:
   using Ticket = std::size_t;
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 10;  // of a message
 
   virtual ~Transport() = default;
   virtual int rank() const = 0;
@@ -22,7 +23,8 @@ class Transport {
   virtual std::string host() const = 0;
 
   // Begin a message to, or from, another rank. The bytes must stay until done(), and both sides give the same
-  // number. Messages of one tag (0 to 32767) between two ranks arrive in the order in which they were sent.
+  // number, kMostBytes at most. Messages of one tag (0 to 32767) between two ranks arrive in the order in
+  // which they were sent.
   virtual Ticket send(int to, int tag, const void* data, std::size_t bytes) = 0;
   virtual Ticket receive(int from, int tag, void* data, std::size_t bytes) = 0;
   // Whether it is over; then the ticket is no longer valid. Throws Error for a message of another length.

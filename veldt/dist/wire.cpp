@@ -14,7 +14,7 @@ namespace {
 constexpr int kHeart = 0, kOperation = 1, kLetter = 2;  // tags
 // Of a message; with so many on their way, a sign of life to each of three ranks waits for 2.5 seconds at
 // most where 10 Mbit/s leave a machine.
-constexpr std::size_t kPiece = std::size_t{64} << 10, kMoving = 4;
+constexpr std::size_t kPiece = Transport::kMostBytes, kMoving = 4;
 constexpr double kBeat = 0.5;  // seconds
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

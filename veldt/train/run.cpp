@@ -146,8 +146,10 @@ class Run {
     std::string what = str("training diverged at step ", at_.step, ": the loss is ", number(at_.loss));
     for (const auto& [name, loss] : task_.losses()) what += str(", of ", name, ' ', number(loss));
     if (const std::string data = task_.bad_data(); !data.empty())
-      throw DivergedError(
-          what, data, str("fix the data (in C++, LoaderOptions::check_finite names the example); ", kept));
+      throw DivergedError(what, data,
+                          str("fix the data (in C++, LoaderOptions::check_finite names the example), or use "
+                              "a smaller learning rate; ",
+                              kept));
     throw DivergedError(
         what,
         bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", at_.rate)

@@ -192,10 +192,13 @@ std::string Together::first_bad(const std::string& own) const {
   std::vector<double> losses(all.size());
   ranks_.all_gather(&own_loss_, losses.data(), sizeof own_loss_);
   std::string bad;
+  std::size_t count = 0;
   for (std::size_t r = 0; r < all.size(); ++r)
-    if (!std::isfinite(losses[r]))
+    if (!std::isfinite(losses[r])) {
       bad += str(bad.empty() ? "it is not finite on " : ", ", ranks_.name_of(static_cast<int>(r)));
-  return bad;
+      ++count;
+    }
+  return count < all.size() ? bad : std::string();  // of all ranks it is no matter of one's data
 }
 
 }  // namespace veldt::train

@@ -57,7 +57,7 @@ class Together {
   // of the step.
   Tensor gradients(std::size_t turn, const std::function<Tensor(std::size_t part, double share)>& backward);
   // Of all ranks, empty if none has one: "rank 1 on n3 (process 4711): tensor 0 of the batch has nan"; else
-  // those whose own loss of the last step is not finite.
+  // those whose own loss of the last step is not finite, if not all are such.
   std::string first_bad(const std::string& own) const;
   // Every rank gets the module's state of rank 0.
   void share_model(const nn::Module& model) const;
