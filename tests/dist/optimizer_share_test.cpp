@@ -115,8 +115,8 @@ TEST(OptimizerShare, TakesTheStepsOfPlainTraining) {
         std::mutex mutex;
         std::vector<std::vector<float>> values;
         std::vector<std::map<std::string, std::vector<double>>> states;
-        const auto learn = [&](Communicator& ranks, bool shared) {
-          const School school(make);
+        const auto learn = [&, &builds = make](Communicator& ranks, bool shared) {
+          const School school(builds);
           DataParallel parallel(ranks, *school.optimizer, {.bucket_bytes = 20'000, .halves = halves});
           if (shared) parallel.share_optimizer();
           school.learn(ranks, parallel, 5);
