@@ -52,7 +52,7 @@ class Deadline {
   std::jthread thread_;
 };
 
-constexpr int kToBegin = 60, kToEnd = 30;  // seconds; hundreds of processes may begin slowly
+constexpr int kToBegin = 60, kToEnd = 8;  // seconds; hundreds of processes may begin slowly
 
 }  // namespace
 
