@@ -14,6 +14,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/operators.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
 
@@ -333,6 +334,17 @@ TEST(Communicator, RefusesWhatMakesNoSense) {
   EXPECT_THAT(test::error_of<ConfigError>([&] { alone.send(x, 0); }), HasSubstr("to itself"));
   EXPECT_THAT(test::error_of<ConfigError>([&] { alone.all_reduce(zeros({2}, DType::boolean)); }),
               HasSubstr("truth values"));
+}
+
+TEST(Communicator, ChangesWhatAWalkBackNeedsAsOtherFunctionsDo) {
+  const std::vector<std::string> failures = run_ranks(2, [](Communicator& ranks) {
+    Tensor t = ones({2});
+    t.set_requires_grad();
+    const Tensor u = t * 2, v = sum(u * u);
+    ranks.all_reduce(u.detach());
+    v.backward();
+  });
+  EXPECT_THAT(failures, Each(HasSubstr("changed in place")));
 }
 
 }  // namespace

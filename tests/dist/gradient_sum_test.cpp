@@ -202,5 +202,21 @@ TEST(DataParallel, IsOneLineBesideTheOptimizer) {
   EXPECT_EQ(all[3], all[5]);
 }
 
+TEST(DataParallel, SendsTheGradientsOfAStepOnce) {
+  const std::vector<std::string> failures = run_ranks(2, [](Communicator& ranks) {
+    Rng rng(3);
+    const nn::Linear net(3, 1, rng);
+    optim::SGD sgd(net.named_parameters(), {.lr = 0.1});
+    DataParallel parallel(ranks, sgd);
+    const auto walk_back = [&] {
+      const auto now = parallel.sending();
+      sum(net(ones({2, 3}))).backward();
+    };
+    walk_back();
+    walk_back();
+  });
+  EXPECT_THAT(failures, Each(HasSubstr("the gradients of this step have left already")));
+}
+
 }  // namespace
 }  // namespace veldt::dist

@@ -23,6 +23,8 @@ TEST(Timeline, AddsUpWhatStepsWaitFor) {
   EXPECT_EQ(t.summary().steps, 1);
   EXPECT_EQ(t.summary().bytes, 100U);
   EXPECT_DOUBLE_EQ(t.summary().hidden(), 0.75);
+  t.add(Timeline::Lane::waiting, "sums of gradients", 5, 20);  // for slower ranks
+  EXPECT_EQ(t.summary().hidden(), 0);
   t.restart();
   EXPECT_TRUE(t.spans().empty());
   EXPECT_EQ(t.summary().hidden(), 0);

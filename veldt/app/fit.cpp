@@ -102,9 +102,11 @@ void write_preview(const FitFlags& flags, const field::Field& field, std::int64_
   file.finish();
 }
 
-std::string how_to_go_on(const FitFlags& flags, const Context& context, std::int64_t step) {
+std::string how_to_go_on(const FitFlags& flags, const Context& context, const Ranks& ranks,
+                         std::int64_t step) {
   if (!flags.checkpoints.directory.empty())
-    return fmt::format("stopped at step {}; resume with: {}", step, command_to_resume(context, "fit"));
+    return fmt::format("stopped at step {}; resume with: {}", step,
+                       ranks.launched(command_to_resume(context, "fit")));
   return fmt::format(
       "stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to resume)", step,
       flags.output);
@@ -368,7 +370,8 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   profile.reset();
   fitter.field().save(flags.output);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
-  if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
+  if (run.stop == train::Stop::asked && !context.quiet)
+    print_note(how_to_go_on(flags, context, ranks, run.steps));
   return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal);
 }
 

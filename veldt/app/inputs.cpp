@@ -131,8 +131,9 @@ field::Signal load_signal(const std::string& path, std::int64_t max_pixels, cons
   const FileKind kind = kind_of_file(path);
   const auto whole = [&](const std::string& why) {
     if (in_parts)
-      throw UsageError(fmt::format("--in-parts cannot be used with {}", path), why,
-                       "leave it out, or convert the picture to a PNG that is not interlaced");
+      throw UsageError(
+          fmt::format("--in-parts cannot be used with {}", path), why,
+          "leave it out, or convert the picture to a PNG that is not interlaced, without transparent pixels");
     return load_signal(path, max_pixels, context);
   };
   if (kind != FileKind::picture)

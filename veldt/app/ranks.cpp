@@ -171,7 +171,7 @@ void Ranks::report_timeline(const std::string& folder) {
       "of that while gradients are still computed, and they, or slower ranks, are waited for during {:.3g} "
       "ms\n{}\n",
       s.steps, in_words(), 1e3 * s.seconds / steps, static_cast<double>(s.bytes) / 1e6 / steps,
-      1e3 * s.messages / steps, 100 * std::max(0.0, s.hidden()), 1e3 * s.waiting / steps, on_one_line(path)));
+      1e3 * s.messages / steps, 100 * s.hidden(), 1e3 * s.waiting / steps, on_one_line(path)));
 }
 
 std::string Ranks::launched(const std::string& command) const {

@@ -124,10 +124,10 @@ nlohmann::json facts_of_drawing(const RenderFlags& flags, const Drawing& drawing
   return {{"version", VELDT_VERSION},
           {"model", {{"digest", digest.text()}, {"metadata", drawing.field().metadata()}}},
           {"size", {drawing.width(), drawing.height(), drawing.channels()}},
-          {"crop", flags.crop},
-          {"supersample", flags.supersample},
-          {"from", flags.from.value_or(0)},
-          {"rate", drawing.rate()},
+          {"--crop", flags.crop},
+          {"--supersample", flags.supersample},
+          {"--from", flags.from.value_or(0)},
+          {"--rate", drawing.rate()},
           {"--device", name_of(drawing.field().device().kind)},
           {"--threads", num_threads()}};
 }

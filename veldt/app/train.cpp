@@ -326,17 +326,17 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   report_training(flags, context, training, result, scores);
 }
 
-// What may differ between processes: where each finds the data.
+// What may differ between processes: where each finds the data, and how fast it loads them.
 const std::vector<std::string> kMayDiffer{"data.path", "data.workers"};
 
 // What the processes of one training must have alike.
-nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags) {
+nlohmann::json facts_of(const recipe::Recipe& recipe, const TrainFlags& flags, Device device) {
   const recipe::DataDigest data = recipe::digest_of_data(recipe, flags.data);
   return {{"version", VELDT_VERSION},
           {"recipe", io::parse_json<nlohmann::json>(recipe::in_json(recipe, kMayDiffer))},
           {"data", {{"files", data.files}, {"bytes", data.bytes}, {"digest", data.digest}}},
           {"--threads", num_threads()},
-          {"--device", flags.device},
+          {"--device", name_of(device.kind)},
           {"--resume", flags.resume},
           {"--exact", flags.exact},
           {"--half-gradients", flags.half_gradients},
@@ -351,7 +351,8 @@ void check_parts(const TrainFlags& flags, const Training& training, const Ranks&
   const std::int64_t batch = training.train.options().batch, parts = flags.exact > 0 ? flags.exact : size;
   if (parts > batch)
     throw UsageError(fmt::format("a batch of {} examples cannot have {} parts", batch, parts),
-                     flags.exact > 0 ? "each part of --exact has an example" : "each process has an example",
+                     flags.exact > 0 ? "each part of --exact needs an example at least"
+                                     : "each process needs an example at least",
                      "use a larger data.batch, or fewer parts or processes");
   if (parts < size)
     throw UsageError(fmt::format("--exact {} is too few for {} processes", parts, size),
@@ -387,7 +388,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   if (ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
   ranks.barrier();  // what it has downloaded is there for those beside it
   if (!ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
-  if (!ranks.alone()) ranks.must_agree(facts_of(recipe, flags));
+  if (!ranks.alone()) ranks.must_agree(facts_of(recipe, flags, device.device));
   Training training(recipe, flags.data, device.device);
   check_parts(flags, training, ranks);
   const std::string model_file = in_run(flags, "model.safetensors");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/cuda/device.h"
@@ -234,7 +235,15 @@ void on_full(void (*make_room)()) { g_make_room = make_room; }
 bool make_room() {
   const Turn turn = take_turn();  // so that no other thread begins a capture, which trim() would end
   if (g_make_room == nullptr || is_capturing()) return false;
-  g_make_room();
+  // What goes back does so in the order of the stream that trim() waits for.
+  const cudaStream_t own = std::exchange(t_stream, nullptr);
+  try {
+    g_make_room();
+  } catch (...) {
+    t_stream = own;
+    throw;
+  }
+  t_stream = own;
   trim();
   return true;
 }

@@ -24,6 +24,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::dist {
 
@@ -245,6 +246,7 @@ void Communicator::all_reduce(const Tensor& t) {
   const View own = staged.host().view();
   begin_sum({own}, own, size_).wait();
   staged.copy_back();
+  mark_changed(t);
 }
 
 Communicator::Pending Communicator::begin_sum(const std::vector<View>& nodes, const View& out,
@@ -341,6 +343,7 @@ void Communicator::broadcast(const Tensor& t, int root) {
     broadcast_bytes(*worker_->wire, staged.data(), bytes_of(t), root);
   }).wait();
   staged.copy_back();
+  mark_changed(t);
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) {
@@ -411,6 +414,7 @@ void Communicator::receive(const Tensor& t, int from) {
     worker_->wire->receive_from(from, staged.data(), bytes_of(t));
   }).wait();
   staged.copy_back();
+  mark_changed(t);
 }
 
 Timeline* Communicator::timeline() const { return worker_ ? worker_->options.timeline : nullptr; }

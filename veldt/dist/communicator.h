@@ -118,7 +118,7 @@ class Communicator {
   // How those of a device other than the CPU get to other ranks: "NCCL 2.27.7", or "the memory of the host
   // (rank 1 on n3: there is no libnccl.so.2)". All ranks call it. Empty if there is one rank.
   std::string way_between(Device device);
-  // Whether that is a library for it, such as NCCL.
+  // Whether they go over a library of the device, such as NCCL. All ranks call it.
   bool has_links(Device device);
 
   Timeline* timeline() const;

@@ -28,7 +28,7 @@ class DataParallel {
   DataParallel& operator=(const DataParallel&) = delete;
 
   // While the result exists, gradients leave as soon as backward() has them: for the last backward() of a
-  // step.
+  // step. Throws Error if those of a backward() before have left and no step has followed.
   //   { const auto now = parallel.sending(); loss.backward(); }
   GradientSum::Sending sending() { return GradientSum::Sending(sum_); }
 

@@ -83,7 +83,11 @@ GradientSum::Sending::Sending(GradientSum& sum) {
 }
 
 void GradientSum::begin_sending() {
-  next_ = 0;
+  // What is under way would be written while the next walk back writes it too.
+  if (next_ > 0)
+    throw Error("the gradients of this step have left already",
+                "a walk back with sending() was not followed by a step",
+                "use sending() for the last backward() of a step, and end each such step by step()");
   for (Bucket& bucket : buckets_) bucket.ready = 0;
 }
 

@@ -31,8 +31,6 @@ std::vector<View> lists_of(const Tensor& part, const std::vector<Slab::Range>& r
   return lists;
 }
 
-Tensor on_host(const Tensor& t) { return t.device() == Device{} ? t : to(t, Device{}); }
-
 }  // namespace
 
 OptimizerShare::OptimizerShare(Communicator& ranks, std::vector<Slab::Range> pieces)
@@ -61,7 +59,7 @@ void OptimizerShare::gather(const Tensor& slab) const {
 
 Tensor OptimizerShare::collect(const Tensor& part) const {
   const NoGrad off;
-  const Tensor own = on_host(part);
+  const Tensor own = to(part, Device{});
   const std::vector<View> lists = lists_of(own, own_);
   std::vector<Communicator::Message> out, in;
   Tensor slab;
@@ -84,7 +82,7 @@ Tensor OptimizerShare::deal(const Tensor& slab, const Tensor& like) const {
   std::vector<Communicator::Message> out, in;
   Tensor whole;
   if (ranks_.rank() == 0) {
-    whole = on_host(slab);
+    whole = to(slab, Device{});
     for (std::size_t i = 0; i < own_.size(); ++i) kernels(part).copy(Slab::view(whole, own_[i]), lists[i]);
     out = of_others(whole);
   } else {

@@ -54,8 +54,8 @@ class Timeline {
     double messages = 0;  // seconds of sums
     double waiting = 0;   // seconds of waiting for them
     std::uint64_t bytes = 0;
-    // The share of the sums' time in which the rank computed.
-    double hidden() const { return messages > 0 ? 1 - waiting / messages : 0; }
+    // The share of the sums' time in which the rank computed; 0 if it waited longer, for slower ranks.
+    double hidden() const { return waiting < messages ? 1 - waiting / messages : 0; }
   };
   Summary summary() const;
   std::vector<Span> spans() const;

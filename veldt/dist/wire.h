@@ -43,15 +43,15 @@ class Wire {
 
   // Of all messages so far, but for signs of life. Any thread may ask.
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  // They have left by another way.
+  // Adds bytes that left by another way, a device's links.
   void count_sent(std::size_t bytes) { bytes_sent_ += bytes; }
-  // Whether some of those have not left yet: live() goes on with them.
+  // Whether some of begin_to() have not left yet: live() goes on with them.
   bool has_letters() const;
 
   // Looks for signs of life, and gives them. To be called ten times a second at least; throws as finish().
   void live();
-  // Throws LostError if a rank has said that it leaves, and what it had sent before should have come: as long
-  // after as after `start`, when this one began to wait.
+  // Throws LostError 0.3 s after a rank has said that it leaves, and after `start`, when this one began to
+  // wait: what it had sent before comes first.
   void check_for_leavers(std::chrono::steady_clock::time_point start = {}) const;
   // Tells the others that this rank ends before its time.
   void leave();

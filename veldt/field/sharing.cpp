@@ -26,7 +26,7 @@ void Sharing::begin(std::int64_t edges, std::int64_t flats) {
   if (std::max(edges, flats) < own.of)
     throw ConfigError(str("a batch of ", edges + flats, " pixels cannot have ", own.of, " parts"),
                       "each rank, and each part, has an edge or a flat pixel at least",
-                      "use a larger batch, or fewer ranks");
+                      "use fewer ranks, or a larger batch where the picture has more pixels");
   const auto all = static_cast<double>(edges + flats);
   std::vector<double> shares;
   for (std::int64_t part = own.first; part < own.end; ++part)

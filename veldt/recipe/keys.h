@@ -1,5 +1,5 @@
 // The table of a recipe's keys: the name of each, its type, and where its value goes.
-// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/recipe/written_recipe_test.cpp,
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/recipe/written_recipe_test.cpp
 #pragma once
 
 #include <functional>

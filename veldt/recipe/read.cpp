@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "veldt/io/config_file.h"
