@@ -115,7 +115,7 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
     message(STATUS "libsndfile was not found: Veldt will not read sounds (apt-get install libsndfile1-dev)")
   endif()
   # The same of pictures. What is opened is the very library whose header was read: its name is asked of it.
-  macro(veldt_find_opened name header package pictures)
+  macro(veldt_find_opened name header package does)
     find_path(VELDT_${name}_INCLUDE ${header})
     find_library(VELDT_${name}_LIBRARY ${name})
     mark_as_advanced(VELDT_${name}_INCLUDE VELDT_${name}_LIBRARY)
@@ -127,13 +127,16 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
       set(VELDT_${name}_SONAME ${CMAKE_MATCH_1})  # libtiff.so.6
       string(REPLACE ".so." "" VELDT_${name}_PACKAGE ${VELDT_${name}_SONAME})
     else()
-      message(STATUS "lib${name} was not found: Veldt will not read ${pictures} (apt-get install ${package})")
+      message(STATUS "lib${name} was not found: Veldt will not ${does} (apt-get install ${package})")
     endif()
   endmacro()
-  veldt_find_opened(tiff tiffio.h libtiff-dev TIFF)
-  veldt_find_opened(avif avif/avif.h libavif-dev AVIF)
-  veldt_find_opened(heif libheif/heif.h libheif-dev HEIC)
-  veldt_find_opened(jxl jxl/decode.h libjxl-dev "JPEG XL")
+  veldt_find_opened(tiff tiffio.h libtiff-dev "read TIFF")
+  veldt_find_opened(avif avif/avif.h libavif-dev "read AVIF")
+  veldt_find_opened(heif libheif/heif.h libheif-dev "read HEIC")
+  veldt_find_opened(jxl jxl/decode.h libjxl-dev "read JPEG XL")
+  # The same of the server of pages, and of pictures in terminals that know sixels.
+  veldt_find_opened(microhttpd microhttpd.h libmicrohttpd-dev "serve pages")
+  veldt_find_opened(sixel sixel.h libsixel-dev "draw sixels")
   # The same of libcurl and OpenSSL's libcrypto, for downloads.
   find_path(VELDT_curl_INCLUDE curl/curl.h)
   find_path(VELDT_crypto_INCLUDE openssl/evp.h)

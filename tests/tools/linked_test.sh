@@ -49,7 +49,8 @@ __attribute__((constructor)) void hostile() { std::fclose(std::fopen("hostile_co
 mkdir "$root/hostile" "$root/searched"
 cp "$root/hostile.so" "$root/searched/libveldt_cuda.so"
 for name in libpng16.so.16 libveldt_cuda.so libsndfile.so.1 libcurl.so.4 libcrypto.so.3 libcublasLt.so.{12,13} \
-  libtiff.so.6 libavif.so.{15,16} libheif.so.1 libjxl.so.0.{7,11}; do
+  libtiff.so.6 libavif.so.{15,16} libheif.so.1 libjxl.so.0.{7,11} \
+  libmicrohttpd.so.12 libsixel.so.1; do
   cp "$root/hostile.so" "$root/hostile/$name"
 done
 start() { "$@" >"$root/said" 2>&1 || fail "$* fails: $(head -n 3 "$root/said")"; }
