@@ -1,0 +1,114 @@
+// Boards: what a reader is told, once, and what a long run keeps.
+#include "veldt/live/board.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "veldt/io/png_bytes.h"
+
+namespace veldt::live {
+namespace {
+
+using News = nlohmann::json;
+
+train::Progress progress_at(std::int64_t step) {
+  return {.step = step, .total_steps = 1000, .loss = 1.0 / static_cast<double>(step), .seconds = 0.1};
+}
+
+TEST(LiveBoard, AReaderIsToldOnce) {
+  Board board;
+  Seen seen;
+  const News first = News::parse(board.news(seen));
+  EXPECT_EQ(first["status"]["state"], "beginning");
+  EXPECT_EQ(board.news(seen), "");
+  board.add(progress_at(1));
+  board.add(progress_at(2));
+  const News second = News::parse(board.news(seen));
+  EXPECT_EQ(second["status"]["step"], 2);
+  EXPECT_EQ(second["series"][0]["name"], "loss");
+  EXPECT_EQ(second["series"][0]["values"], (News{1.0, 0.5}));
+  EXPECT_FALSE(second.contains("pictures"));
+  board.add(progress_at(4));
+  const News third = News::parse(board.news(seen));
+  EXPECT_EQ(third["series"][0]["first"], 2);
+  EXPECT_EQ(third["series"][0]["values"], (News{0.25}));
+  EXPECT_EQ(board.news(seen), "");
+}
+
+// The points that readers put together are those of the board, whenever they read.
+TEST(LiveBoard, ReadersKnowTheCurveAfterItWasMerged) {
+  Board board;
+  Seen often, late;
+  std::vector<std::int64_t> steps;
+  for (std::int64_t step = 1; step < 5000; ++step) {
+    board.add(progress_at(step));
+    if (step % 70 != 0) continue;
+    const News news = News::parse(board.news(often));
+    for (const News& part : news["series"]) {
+      if (part["name"] != "loss") continue;
+      steps.resize(part["first"]);
+      for (const News& at : part["steps"]) steps.push_back(at);
+    }
+  }
+  board.news(often);
+  const News all = News::parse(board.news(late));
+  steps.resize(std::min<std::size_t>(steps.size(), all["series"][0]["steps"].size()));
+  std::vector<std::int64_t> true_steps = all["series"][0]["steps"];
+  true_steps.resize(steps.size());
+  EXPECT_GT(steps.size(), 500);
+  EXPECT_EQ(steps, true_steps);
+}
+
+TEST(LiveBoard, PicturesStayFewAndTheTruthStays) {
+  Board board;
+  const std::string png = io::png_bytes(std::vector<std::uint8_t>(3), {1, 1}, 3);
+  board.add_picture({"truth", 0, 0, png});
+  for (std::int64_t step = 0; step < 1000; ++step) board.add_picture({"picture", step, 0, png});
+  const Record record = board.record();
+  EXPECT_LE(record.pictures.size(), Record::kMostPictures);
+  EXPECT_EQ(record.pictures.front().name, "truth");
+  EXPECT_EQ(record.pictures.at(1).step, 0);
+  EXPECT_EQ(record.pictures.back().step, 999);
+  for (std::size_t i = 1; i + 1 < record.pictures.size(); ++i)
+    EXPECT_LT(record.pictures[i].step, record.pictures[i + 1].step);
+  Seen seen;
+  const News news = News::parse(board.news(seen));
+  const std::uint64_t last = news["pictures"].back()["number"];
+  EXPECT_EQ(board.png(last), png);
+  EXPECT_EQ(board.png(last + 1), "");
+}
+
+TEST(LiveBoard, LargePicturesHaveABoundToo) {
+  Board board;
+  for (std::int64_t step = 0; step < 40; ++step)
+    board.add_picture({"picture", step, 0, std::string(1 << 20, 'x')});
+  EXPECT_LE(board.record().pictures.size(), 16);
+  EXPECT_EQ(board.record().pictures.front().step, 0);
+  EXPECT_EQ(board.record().pictures.back().step, 39);
+  board.add_picture({"picture", 41, 0, std::string(8 << 20, 'x')});
+  EXPECT_EQ(board.record().pictures.back().step, 39);
+}
+
+TEST(LiveBoard, ManyReadAndOneWrites) {
+  Board board;
+  std::atomic<bool> over = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i)
+    readers.emplace_back([&] {
+      Seen seen;
+      while (!over) board.news(seen);
+    });
+  for (std::int64_t step = 1; step < 3000; ++step) {
+    board.add(progress_at(step));
+    if (step % 100 == 0) board.add_note({step, 0, "note"});
+  }
+  over = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(board.record().step, 2999);
+}
+
+}  // namespace
+}  // namespace veldt::live

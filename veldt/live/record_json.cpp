@@ -1,0 +1,279 @@
+// Records as JSON, and back: a file is untrusted.
+#include "veldt/live/record_json.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/core/escape.h"
+#include "veldt/io/base64.h"
+#include "veldt/io/file.h"
+#include "veldt/io/json.h"
+
+namespace veldt::live {
+namespace {
+
+constexpr int kRecordVersion = 1;
+constexpr const char* kFormat = "veldt.record";
+
+// Texts of users and data may be in no encoding at all.
+std::string clean(const std::string& text) { return escape_controls(text, "\n\t"); }
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+[[noreturn]] void refuse_record(const std::string& why) {
+  throw IoError(IoError::Kind::malformed, "cannot read the record of a run", why,
+                "a later save of the run writes it anew; without it the run is as good as before");
+}
+
+// Reads one object of a file; every access is checked.
+class Part {
+ public:
+  Part(const Json& object, std::string name) : object_(object), name_(std::move(name)) {
+    if (!object.is_object()) refuse_record(str(name_, " is not an object"));
+  }
+
+  const Json* find(const char* key) const {
+    const auto at = object_.find(key);
+    return at == object_.end() || at->is_null() ? nullptr : &*at;
+  }
+  std::string text(const char* key) const {
+    const Json* value = find(key);
+    if (value == nullptr) return "";
+    if (!value->is_string()) refuse(key, "a text");
+    return value->get<std::string>();
+  }
+  double number(const char* key, double missing) const {
+    const Json* value = find(key);
+    if (value == nullptr) return missing;
+    if (!value->is_number()) refuse(key, "a number");
+    return value->get<double>();
+  }
+  std::int64_t whole(const char* key, std::int64_t least = 0) const {
+    const Json* value = find(key);
+    if (value == nullptr) return least;
+    const auto read = io::whole_number<std::int64_t>(*value);
+    if (!read || *read < least) refuse(key, "a whole number");
+    return *read;
+  }
+  const Json& list(const char* key, std::size_t most) const {
+    static const Json none = Json::array();
+    const Json* value = find(key);
+    if (value == nullptr) return none;
+    if (!value->is_array()) refuse(key, "a list");
+    if (value->size() > most)
+      refuse_record(str(name_, '.', key, " has ", value->size(), " entries, and ", most, " are allowed"));
+    return *value;
+  }
+  std::string png(const char* key) const {
+    const std::string coded = text(key);
+    if (coded.size() > Record::kMostPictureBytes)
+      refuse_record(str(name_, '.', key, " is larger than ", Record::kMostPictureBytes, " bytes"));
+    std::optional<std::string> bytes = io::from_base64(coded);
+    if (!bytes || (!bytes->empty() && !bytes->starts_with("\x89PNG\r\n\x1a\n"))) refuse(key, "a PNG");
+    return *std::move(bytes);
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* key, const char* wanted) const {
+    refuse_record(str(name_, '.', key, " is not ", wanted));
+  }
+
+  const Json& object_;
+  std::string name_;
+};
+
+Series series_from(const Json& json) {
+  const Part part(json, "a series");
+  Series s{.name = part.text("name"), .unit = part.text("unit"), .group = part.text("group")};
+  const Json& steps = part.list("steps", Series::kMostPoints);
+  const Json& seconds = part.list("seconds", Series::kMostPoints);
+  const Json& values = part.list("values", Series::kMostPoints);
+  if (steps.size() != values.size() || steps.size() != seconds.size())
+    refuse_record("a series has different numbers of steps, seconds and values");
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto step = io::whole_number<std::int64_t>(steps[i]);
+    if (!step || *step < 0 || (i > 0 && *step <= s.steps.back()))
+      refuse_record("the steps of a series do not rise");
+    if (!seconds[i].is_number() || (!values[i].is_number() && !values[i].is_null()))
+      refuse_record("a series has a value that is no number");
+    s.steps.push_back(*step);
+    s.seconds.push_back(seconds[i].get<double>());
+    s.values.push_back(values[i].is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                           : values[i].get<double>());
+  }
+  s.merged = std::max<std::int64_t>(1, part.whole("merged"));
+  return s;
+}
+
+ConfusionTable confusion_from(const Json& json) {
+  const Part part(json, "confusion");
+  ConfusionTable table;
+  constexpr std::size_t kMostClasses = 1000;
+  for (const Json& name : part.list("classes", kMostClasses)) {
+    if (!name.is_string()) refuse_record("the name of a class is no text");
+    table.classes.push_back(name.get<std::string>());
+  }
+  const Json& counts = part.list("counts", kMostClasses * kMostClasses);
+  if (counts.size() != table.classes.size() * table.classes.size())
+    refuse_record("a table of confusion has not a count for each two classes");
+  for (const Json& count : counts) {
+    const auto read = io::whole_number<std::int64_t>(count);
+    if (!read || *read < 0) refuse_record("a count of confusion is no number of examples");
+    table.counts.push_back(*read);
+  }
+  return table;
+}
+
+}  // namespace
+
+Json in_json(const Series& s) {
+  Json out = {{"name", clean(s.name)}, {"unit", clean(s.unit)}, {"group", clean(s.group)}};
+  out["merged"] = s.merged;
+  Json& steps = out["steps"] = Json::array();
+  Json& seconds = out["seconds"] = Json::array();
+  Json& values = out["values"] = Json::array();
+  for (std::size_t i = 0; i < s.steps.size(); ++i) {
+    steps.push_back(s.steps[i]);
+    seconds.push_back(std::round(s.seconds[i] * 1000) / 1000);
+    values.push_back(number(s.values[i]));
+  }
+  return out;
+}
+
+Json in_json(const Snapshot& p, bool with_bytes) {
+  Json out = {{"name", clean(p.name)}, {"step", p.step}, {"seconds", p.seconds}};
+  if (with_bytes) out["png"] = io::to_base64(p.png);
+  return out;
+}
+
+Json in_json(const Text& t) {
+  return {{"name", clean(t.name)}, {"step", t.step}, {"text", clean(t.text)}};
+}
+
+Json in_json(const Note& n) {
+  return {{"step", n.step}, {"seconds", n.seconds}, {"text", clean(n.text)}, {"warning", n.is_warning}};
+}
+
+Json status_in_json(const Record& r) {
+  return {{"title", clean(r.title)},
+          {"state", clean(r.state)},
+          {"device", clean(r.device)},
+          {"step", r.step},
+          {"total_steps", r.total_steps},
+          {"seconds", number(r.seconds)},
+          {"seconds_left", number(r.seconds_left)},
+          {"steps_per_second", number(r.steps_per_second)},
+          {"memory_bytes", r.memory_bytes}};
+}
+
+Json facts_in_json(const Record& r) {
+  Json facts = Json::array();
+  for (const Fact& f : r.facts)
+    facts.push_back({{"group", clean(f.group)}, {"name", clean(f.name)}, {"value", clean(f.value)}});
+  return facts;
+}
+
+Json outcome_in_json(const Record& r) {
+  Json out = Json::object();
+  for (const LayerLine& l : r.layers)
+    out["layers"].push_back({{"name", clean(l.name)},
+                             {"kind", clean(l.kind)},
+                             {"output", clean(l.output)},
+                             {"parameters", l.parameters}});
+  if (r.confusion) {
+    Json classes = Json::array();
+    for (const std::string& name : r.confusion->classes) classes.push_back(clean(name));
+    out["confusion"] = {{"classes", classes}, {"counts", r.confusion->counts}};
+  }
+  for (const WorstExample& w : r.worst)
+    out["worst"].push_back({{"name", clean(w.name)},
+                            {"label", clean(w.label)},
+                            {"taken_for", clean(w.taken_for)},
+                            {"probability", number(w.probability)},
+                            {"png", io::to_base64(w.png)}});
+  return out;
+}
+
+std::string to_json(const Record& r) {
+  Json out = {{"format", kFormat}, {"version", kRecordVersion}};
+  out["status"] = status_in_json(r);
+  out["facts"] = facts_in_json(r);
+  Json& series = out["series"] = Json::array();
+  for (const Series& s : r.series) series.push_back(in_json(s));
+  Json& pictures = out["pictures"] = Json::array();
+  for (const Snapshot& p : r.pictures) pictures.push_back(in_json(p, true));
+  Json& texts = out["texts"] = Json::array();
+  for (const Text& t : r.texts) texts.push_back(in_json(t));
+  Json& notes = out["notes"] = Json::array();
+  for (const Note& n : r.notes) notes.push_back(in_json(n));
+  out["outcome"] = outcome_in_json(r);
+  return io::dump_json(out);
+}
+
+Record record_from_json(const std::string& text) {
+  const auto file = io::parse_json<Json>(text, io::kMaxJsonDepth, Record::kMostBytes);
+  const Part part(file, "the file");
+  if (part.text("format") != kFormat) refuse_record("it does not say that it is one");
+  if (const std::int64_t version = part.whole("version"); version > kRecordVersion)
+    throw IoError(IoError::Kind::corrupt, "cannot read the record of a run",
+                  str("it has version ", version, ", and this Veldt knows ", kRecordVersion),
+                  "use a newer Veldt");
+  Record r;
+  if (const Json* json = part.find("status")) {
+    const Part status(*json, "status");
+    r.title = status.text("title");
+    r.state = status.text("state");
+    r.device = status.text("device");
+    r.step = status.whole("step");
+    r.total_steps = status.whole("total_steps");
+    r.seconds = status.number("seconds", 0);
+    r.seconds_left = status.number("seconds_left", -1);
+    r.steps_per_second = status.number("steps_per_second", 0);
+    r.memory_bytes = status.whole("memory_bytes");
+  }
+  for (const Json& json : part.list("facts", Record::kMostFacts)) {
+    const Part fact(json, "a fact");
+    r.facts.push_back({fact.text("group"), fact.text("name"), fact.text("value")});
+  }
+  for (const Json& json : part.list("series", Record::kMostSeries)) r.series.push_back(series_from(json));
+  for (const Json& json : part.list("pictures", Record::kMostPictures)) {
+    const Part p(json, "a picture");
+    r.pictures.push_back({p.text("name"), p.whole("step"), p.number("seconds", 0), p.png("png")});
+  }
+  for (const Json& json : part.list("texts", Record::kMostTexts)) {
+    const Part t(json, "a text");
+    r.texts.push_back({t.text("name"), t.whole("step"), t.text("text")});
+  }
+  for (const Json& json : part.list("notes", Record::kMostNotes)) {
+    const Part n(json, "a note");
+    const Json* warning = n.find("warning");
+    r.notes.push_back({n.whole("step"), n.number("seconds", 0), n.text("text"),
+                       warning != nullptr && warning->is_boolean() && warning->get<bool>()});
+  }
+  if (const Json* json = part.find("outcome")) {
+    const Part outcome(*json, "outcome");
+    for (const Json& line : outcome.list("layers", Record::kMostLayers)) {
+      const Part l(line, "a layer");
+      r.layers.push_back({l.text("name"), l.text("kind"), l.text("output"), l.whole("parameters")});
+    }
+    if (const Json* table = outcome.find("confusion")) r.confusion = confusion_from(*table);
+    for (const Json& line : outcome.list("worst", Record::kMostExamples)) {
+      const Part w(line, "an example");
+      r.worst.push_back({w.text("name"), w.text("label"), w.text("taken_for"), w.number("probability", 0),
+                         w.png("png")});
+    }
+  }
+  return r;
+}
+
+void save_record(const Record& record, const std::string& directory) {
+  io::write_file(directory + "/" + kRecordFile, to_json(record));
+}
+
+Record load_record(const std::string& directory) {
+  return record_from_json(io::read_file(directory + "/" + kRecordFile, Record::kMostBytes));
+}
+
+}  // namespace veldt::live
