@@ -9,9 +9,13 @@ namespace veldt::io {
 namespace {
 
 TEST(Base64, VectorsOfTheRfcGoBothWays) {
-  const std::pair<std::string, std::string> vectors[] = {
-      {"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-      {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  const std::pair<std::string, std::string> vectors[] = {{"", ""},
+                                                         {"f", "Zg=="},
+                                                         {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"},
+                                                         {"foob", "Zm9vYg=="},
+                                                         {"fooba", "Zm9vYmE="},
+                                                         {"foobar", "Zm9vYmFy"}};
   for (const auto& [bytes, text] : vectors) {
     EXPECT_EQ(to_base64(bytes), text);
     EXPECT_EQ(from_base64(text), bytes);
@@ -25,7 +29,8 @@ TEST(Base64, EveryByteSurvives) {
 }
 
 TEST(Base64, OtherTextsAreRefused) {
-  for (const char* text : {"Z", "Zg", "Zg=", "Zg==Zg==", "====", "=Zg=", "Zm9\n", "Zm9-", "Zm9v\xff\xff\xff\xff"})
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Zg==Zg==", "====", "=Zg=", "Zm9\n", "Zm9-", "Zm9v\xff\xff\xff\xff"})
     EXPECT_FALSE(from_base64(text)) << text;
 }
 

@@ -33,7 +33,8 @@ TEST(LiveHostile, AHeadOfTenMegabytesIsRefused) {
   {
     Client client(server.port());
     client.send("GET / HTTP/1.1\r\nHost: h\r\n");
-    for (int i = 0; i < 10'000 && client.send("X-Long-" + std::to_string(i) + ": " + std::string(1000, 'x') + "\r\n");
+    for (int i = 0;
+         i < 10'000 && client.send("X-Long-" + std::to_string(i) + ": " + std::string(1000, 'x') + "\r\n");
          ++i) {
     }
   }
@@ -85,8 +86,8 @@ TEST(LiveHostile, WhoAsksSlowlyIsLeft) {
 
 TEST(LiveHostile, PathsLeadNowhere) {
   HttpServer server([](const Request& r) { return Response{.status = 404, .body = "none " + r.path}; });
-  for (const char* path : {"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd", "//etc/passwd",
-                           "/\\..\\..", "http://other/"}) {
+  for (const char* path : {"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd",
+                           "//etc/passwd", "/\\..\\..", "http://other/"}) {
     const std::string got =
         test::answer_to(server.port(), std::string("GET ") + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
     EXPECT_EQ(got.find("root:"), std::string::npos);

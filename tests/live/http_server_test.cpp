@@ -19,7 +19,8 @@ using testing::HasSubstr;
 Response echo(const Request& r) {
   std::string query;
   for (const auto& [key, value] : r.query) query += key + "=" + value + ";";
-  return {.status = r.path == "/lost" ? 404 : 200, .body = r.method + " " + r.path + " " + query + " " + r.body,
+  return {.status = r.path == "/lost" ? 404 : 200,
+          .body = r.method + " " + r.path + " " + query + " " + r.body,
           .headers = {{"X-Own", "yes"}}};
 }
 

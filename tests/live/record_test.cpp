@@ -85,12 +85,16 @@ TEST(LiveRecord, ACutForgetsWhatIsLater) {
 TEST(LiveRecord, OtherTextsAreRefused) {
   const std::string head = R"({"format":"veldt.record","version":1,)";
   for (const std::string& text : {
-           std::string("not JSON"), std::string("{}"), std::string("[]"),
+           std::string("not JSON"),
+           std::string("{}"),
+           std::string("[]"),
            head + R"("series":[{"name":"a","steps":[1],"seconds":[1],"values":[]}]})",
            head + R"("series":[{"name":"a","steps":[2,1],"seconds":[1,1],"values":[1,1]}]})",
            head + R"("series":[{"name":"a","steps":[-1],"seconds":[1],"values":[1]}]})",
            head + R"("series":[{"name":"a","steps":[1e300],"seconds":[1],"values":[1]}]})",
-           head + R"("series":{}})", head + R"("status":7})", head + R"("status":{"step":"x"}})",
+           head + R"("series":{}})",
+           head + R"("status":7})",
+           head + R"("status":{"step":"x"}})",
            head + R"("pictures":[{"name":"picture","png":"AAAA"}]})",
            head + R"("pictures":[{"name":"picture","png":"!"}]})",
            head + R"("outcome":{"confusion":{"classes":["a"],"counts":[1,2]}}})",

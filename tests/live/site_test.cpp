@@ -20,12 +20,16 @@ struct Served {
   Response get(const std::string& path, std::map<std::string, std::string> query,
                std::map<std::string, std::string> headers = {}) {
     headers.insert({"host", "127.0.0.1:80"});
-    return site.answer({.method = "GET", .path = path, .query = std::move(query), .headers = std::move(headers)});
+    return site.answer(
+        {.method = "GET", .path = path, .query = std::move(query), .headers = std::move(headers)});
   }
   Response post(const std::string& body, std::map<std::string, std::string> headers, const char* run = "0") {
     headers.insert({"host", "127.0.0.1:80"});
-    return site.answer(
-        {.method = "POST", .path = "/control", .query = {{"run", run}}, .headers = std::move(headers), .body = body});
+    return site.answer({.method = "POST",
+                        .path = "/control",
+                        .query = {{"run", run}},
+                        .headers = std::move(headers),
+                        .body = body});
   }
 
   std::shared_ptr<Board> board = std::make_shared<Board>();
@@ -38,8 +42,11 @@ TEST(LiveSite, ThePageIsForThoseWhoKnowTheToken) {
   const Response page = s.get("/", {{"token", "secret"}});
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.body, HasSubstr("<!doctype html>"));
-  for (const auto& query : {std::map<std::string, std::string>{}, {{"token", ""}}, {{"token", "secre"}},
-                            {{"token", "secret "}}, {{"token", "Secret"}}})
+  for (const auto& query : {std::map<std::string, std::string>{},
+                            {{"token", ""}},
+                            {{"token", "secre"}},
+                            {{"token", "secret "}},
+                            {{"token", "Secret"}}})
     for (const char* path : {"/", "/events", "/picture", "/nowhere"})
       EXPECT_EQ(s.get(path, query).status, 403) << path;
 }
@@ -62,12 +69,16 @@ TEST(LiveSite, OtherSitesAndNamesAreRefused) {
   const std::map<std::string, std::string> query{{"token", "secret"}, {"run", "0"}, {"number", "1"}};
   EXPECT_EQ(s.get("/picture", query).status, 200);
   for (const char* host : {"evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::2]:80"})
-    EXPECT_EQ(s.site.answer({.method = "GET", .path = "/picture", .query = query, .headers = {{"host", host}}}).status,
-              403)
+    EXPECT_EQ(
+        s.site.answer({.method = "GET", .path = "/picture", .query = query, .headers = {{"host", host}}})
+            .status,
+        403)
         << host;
   for (const char* host : {"localhost:9000", "127.0.0.1", "[::1]:80"})
-    EXPECT_EQ(s.site.answer({.method = "GET", .path = "/picture", .query = query, .headers = {{"host", host}}}).status,
-              200)
+    EXPECT_EQ(
+        s.site.answer({.method = "GET", .path = "/picture", .query = query, .headers = {{"host", host}}})
+            .status,
+        200)
         << host;
   EXPECT_EQ(s.get("/picture", query, {{"origin", "http://evil.example"}}).status, 403);
   EXPECT_EQ(s.get("/picture", query, {{"origin", "null"}}).status, 403);
@@ -78,14 +89,18 @@ TEST(LiveSite, OtherSitesAndNamesAreRefused) {
 
 TEST(LiveSite, WithoutTheTokenInItsHeaderARequestChangesNothing) {
   Served s;
-  for (const auto& headers : {std::map<std::string, std::string>{}, {{"x-veldt-token", "wrong"}},
+  for (const auto& headers : {std::map<std::string, std::string>{},
+                              {{"x-veldt-token", "wrong"}},
                               {{"x-veldt-token", "secret"}, {"origin", "http://evil.example"}},
                               {{"x-veldt-token", "secret"}, {"sec-fetch-site", "cross-site"}}}) {
     EXPECT_EQ(s.post("pause", headers).status, 403);
     EXPECT_EQ(s.post("stop", headers).status, 403);
   }
-  Request in_address{.method = "POST", .path = "/control", .query = {{"run", "0"}, {"token", "secret"}},
-                     .headers = {{"host", "127.0.0.1"}}, .body = "stop"};
+  Request in_address{.method = "POST",
+                     .path = "/control",
+                     .query = {{"run", "0"}, {"token", "secret"}},
+                     .headers = {{"host", "127.0.0.1"}},
+                     .body = "stop"};
   EXPECT_EQ(s.site.answer(in_address).status, 403);
   EXPECT_EQ(s.get("/control", {{"token", "secret"}, {"run", "0"}}).status, 404);
   EXPECT_FALSE(s.control.is_paused() || s.control.should_stop() || s.control.take_save());
@@ -114,7 +129,8 @@ TEST(LiveSite, PicturesAreFoundByNumber) {
   EXPECT_EQ(png.type, "image/png");
   EXPECT_TRUE(png.body.starts_with("\x89PNG"));
   for (const char* number : {"2", "0", "-1", "1x", ""})
-    EXPECT_EQ(s.get("/picture", {{"token", "secret"}, {"run", "0"}, {"number", number}}).status, 404) << number;
+    EXPECT_EQ(s.get("/picture", {{"token", "secret"}, {"run", "0"}, {"number", number}}).status, 404)
+        << number;
 }
 
 TEST(LiveSite, EventsBeginWithAllRuns) {

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
 #include "veldt/app/fit_jobs.h"
+#include "veldt/app/fit_live.h"
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/prior.h"
@@ -44,6 +46,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
+  LiveFlags live;
   bool explain = false, dry_run = false, profile = false, in_parts = false;
 };
 
@@ -281,6 +284,11 @@ nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, 
           {"--threads", num_threads()}};
 }
 
+LiveRun::Options live_options(const FitFlags& flags) {
+  return {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
+          flags.checkpoints.resume};
+}
+
 // `priors` are read for the first picture.
 int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& priors, Rows* list = nullptr) {
   // Before the first file is created, even one that only tests whether it can be.
@@ -333,6 +341,11 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
+  LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
+  const auto save_now = [&] { fitter.field().save(flags.output); };
+  show_fit(live, fitter, truth,
+           flags.checkpoints.directory.empty() ? std::function<void()>(save_now) : nullptr);
+  const auto is_stopped = [&] { return signal.requested() || live.control().should_stop(); };
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
@@ -345,11 +358,13 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
   const auto teaching = [&](double part) {
     line.update(part, "finding what lies between the pixels");
-    return !signal.requested();
+    return !is_stopped();
   };
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
   const train::RunResult run = fitter.run(
-      flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
+      flags.checkpoints,
+      live.listening(events_for(flags, context, fitter, line, signal, ranks), fitter.field().network()),
+      teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
@@ -369,6 +384,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
+  live.finish(run.stop == train::Stop::asked ? "stopped" : "done", run.steps);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
     print_note(how_to_go_on(flags, context, ranks, run.steps));
@@ -377,6 +393,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
 
 void check_several(const FitFlags& flags) {
   const char* const alone = flags.dry_run                          ? "--dry-run"
+                            : flags.live.live                      ? "--live"
                             : !flags.preview.empty()               ? "--preview"
                             : !flags.checkpoints.directory.empty() ? "--checkpoint"
                                                                    : nullptr;
@@ -492,6 +509,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
+  add_live(verb, flags->live);
   add_max_pixels(verb, flags->max_pixels, true);
   add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
@@ -512,6 +530,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
+      "  veldt fit photo.png -o photo.safetensors --live              watch it learn in a browser\n"
       "  veldt fit photo.png -o finer.safetensors --init photo.safetensors --lr 0.0003\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png --explain --dry-run\n"

@@ -19,6 +19,7 @@
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/train_flags.h"
+#include "veldt/app/train_live.h"
 #include "veldt/app/training_view.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"
@@ -177,13 +178,14 @@ std::optional<double> last_train_loss(const TrainFlags& flags, const train::FitR
 
 // Measures the trained network on data that it has not learned from. Forecasts are measured elsewhere, in the
 // units of their series.
-train::Scores final_scores(const TrainFlags& flags, Training& training, const train::FitResult& result) {
+train::Scores final_scores(const TrainFlags& flags, Training& training, const train::FitResult& result,
+                           TestOutcome& outcome) {
   train::Scores scores;
   if (const std::optional<double> loss = last_train_loss(flags, result))
     scores.push_back({"train_loss", *loss});
   if (training.validation) add_scores(scores, "val", training.trainer->evaluate(*training.validation));
   if (training.test && training.recipe.kind != "series")
-    add_scores(scores, "test", training.trainer->evaluate(*training.test));
+    add_scores(scores, "test", training.trainer->evaluate(*training.test, outcome.look()));
   return scores;
 }
 
@@ -281,7 +283,8 @@ std::string what_a_step_takes(Training& training) {
 
 // All work after the last step. A request to stop takes effect between two files, so that each is complete.
 void finish_training(const TrainFlags& flags, Context& context, Training& training,
-                     const train::FitResult& result, TrainingView& view, const std::function<bool()>& stop) {
+                     const train::FitResult& result, TrainingView& view, LiveRun& live,
+                     const std::function<bool()>& stop) {
   const recipe::Recipe& recipe = training.recipe;
   const auto save = [&](const train::Scores& scores) {
     recipe::save(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
@@ -289,7 +292,9 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   // This comes first: later work may fail, and is cheap compared with the training.
   save({});
   if (stop()) return;
-  train::Scores scores = final_scores(flags, training, result);
+  TestOutcome outcome(recipe, training.data);
+  train::Scores scores = final_scores(flags, training, result, outcome);
+  outcome.show(live);
   const std::string title = fs::path(flags.config).stem().string();
   try {
     draw_curves(flags, title);
@@ -318,12 +323,17 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     const std::string sample = recipe::written_text(recipe, training.data.facts, training.model, writing);
     if (stop()) return;
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
+    if (live.is_on()) live.board().add_text({"sample", result.run.steps, sample});
     if (!context.json) context.out.foreign_text(sample + "\n\n");
     for (const auto& score : recipe::coherence(sample, recipe::training_text(recipe, flags.data)))
       if (!std::isnan(score.second)) scores.push_back(score);
     save(scores);
   }
   report_training(flags, context, training, result, scores);
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [name, value] : scores) texts.emplace_back(name, fmt::format("{:.5g}", value));
+  live.set_facts("scores", texts);
+  live.finish("done", result.run.steps);
 }
 
 // What may differ between processes: where each finds the data, and how fast it loads them.
@@ -357,6 +367,10 @@ void check_parts(const TrainFlags& flags, const Training& training, const Ranks&
   if (parts < size)
     throw UsageError(fmt::format("--exact {} is too few for {} processes", parts, size),
                      "each computes a part at least", "give more parts, or start fewer processes");
+}
+
+LiveRun::Options live_options(const TrainFlags& flags) {
+  return {flags.live, fs::path(flags.config).stem().string(), flags.out, flags.resume};
 }
 
 int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
@@ -427,11 +441,17 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
+  LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
+  show_training(live, recipe, training.data, training.model, device.device);
+  events = live.listening(events, training.model);
   std::optional<Profile> profile;
   if (flags.profile && ranks.alone()) profile.emplace();
-  const train::FitResult result = training.trainer->fit(
-      training.train, training.validation ? &*training.validation : nullptr,
-      fit_options(flags, training, ranks), events, [&view](const train::Evaluation& e) { view.update(e); });
+  const train::FitResult result =
+      training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
+                            fit_options(flags, training, ranks), events, [&](const train::Evaluation& e) {
+                              view.update(e);
+                              live.add(e);
+                            });
   view.finish();
   if (profile) write_stderr(profile->table());
   profile.reset();
@@ -442,6 +462,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
       recipe::save(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
+    live.finish("stopped", result.run.steps);
     if (!signal.requested() && flags.until < 1 && result.run.steps == step_of(flags.until, training)) {
       report_part(flags, context, training, result);
       return kOk;
@@ -456,7 +477,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                            recipe.patience, result.best->step));
   if (!context.quiet && flags.resume && result.evaluations.empty())
     print_note("the run was already complete; nothing was trained");
-  finish_training(flags, context, training, result, view, events.should_stop);
+  finish_training(flags, context, training, result, view, live, events.should_stop);
   if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   if (signal.requested()) {
     if (!context.quiet) print_note(fmt::format("stopped after the last step; {} is written", model_file));
@@ -508,6 +529,7 @@ Run add_train(VerbOptions& verb, Context& context) {
              "several processes each keep a part of the optimizer's state: the same bits in less memory");
   add_switch(verb, "--sync-batch-norm", flags->sync_batch_norm,
              "batch norms of several processes see the examples of all, and not of one alone");
+  add_live(verb, flags->live);
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
@@ -515,6 +537,7 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
       "  veldt train recipes/mnist.toml --data data --find-rate\n"
       "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n"
+      "  veldt train recipes/mnist.toml --live                   watch it learn in a browser\n"
       "  mpirun -n 4 veldt train recipes/mnist.toml              four processes, one training\n"
       "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");
   return [flags, &context] {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "veldt/app/frame.h"
+#include "veldt/app/live_flags.h"
 #include "veldt/cli/context.h"
 #include "veldt/recipe/recipe.h"
 #include "veldt/train/loop.h"
@@ -21,6 +22,7 @@ struct TrainFlags {
   std::int64_t top = 0;
   std::int64_t exact = 0;  // parts of a batch; 0: one for each process
   double until = 1;
+  LiveFlags live;
   bool half_gradients = false, share_optimizer = false, sync_batch_norm = false;
   bool profile = false, resume = false, find_rate = false, overfit = false;
 };

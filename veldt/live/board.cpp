@@ -30,8 +30,7 @@ void Board::add(const train::Progress& p) {
   record_.seconds_left = p.seconds_left;
   record_.steps_per_second = p.steps_per_second;
   add_to("loss", p.step, p.seconds, p.loss, "", "loss");
-  for (const auto& [name, loss] : p.losses)
-    add_to("loss of " + name, p.step, p.seconds, loss, "", "losses");
+  for (const auto& [name, loss] : p.losses) add_to("loss of " + name, p.step, p.seconds, loss, "", "losses");
   if (p.measure) add_to(p.measure->name, p.step, p.seconds, p.measure->value, p.measure->unit, "");
   add_to("rate", p.step, p.seconds, p.learning_rate, "", "");
   add_to("steps a second", p.step, p.seconds, p.steps_per_second, "", "");
@@ -213,8 +212,7 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
 std::string Board::png(std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto at = std::find(numbers_.begin(), numbers_.end(), number);
-  return at == numbers_.end() ? ""
-                              : record_.pictures[static_cast<std::size_t>(at - numbers_.begin())].png;
+  return at == numbers_.end() ? "" : record_.pictures[static_cast<std::size_t>(at - numbers_.begin())].png;
 }
 
 }  // namespace veldt::live

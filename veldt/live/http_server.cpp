@@ -31,7 +31,7 @@ namespace veldt::live {
 namespace {
 
 using ServerClock = std::chrono::steady_clock;
-constexpr int kTick = 100;                        // milliseconds between two looks for news
+constexpr int kTick = 100;                             // milliseconds between two looks for news
 constexpr std::size_t kBlock = std::size_t{16} << 10;  // bytes of a stream that are asked for at a time
 
 const Microhttpd& mhd() {
@@ -92,8 +92,9 @@ int listening_socket(const ServerOptions& o, const SocketAddress& a) {
       ::listen(socket.get(), 128) != 0) {
     const int error = errno;
     throw Error(str("cannot serve at ", o.host, ':', o.port), std::generic_category().message(error),
-                error == EADDRINUSE ? "another program is there: give another port, or none for any that is free"
-                                    : "give another address or port");
+                error == EADDRINUSE
+                    ? "another program is there: give another port, or none for any that is free"
+                    : "give another address or port");
   }
   return socket.release();
 }
@@ -226,14 +227,14 @@ void HttpServer::Impl::start(int listening) {
                              const char*, const char* body, std::size_t* bytes, void** asked) {
     return static_cast<Impl*>(self)->on_request(connection, path, method, body, bytes, asked);
   };
-  daemon_ = mhd().start(
-      flags, 0, nullptr, nullptr, static_cast<MHD_AccessHandlerCallback>(on_request), this,
-      MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      options_.head_bytes, MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(options_.seconds_to_read),
-      MHD_OPTION_NOTIFY_CONNECTION, static_cast<MHD_NotifyConnectionCallback>(on_connection), this,
-      MHD_OPTION_NOTIFY_COMPLETED, static_cast<MHD_RequestCompletedCallback>(on_done), this,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1, listening < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, listening,
-      MHD_OPTION_END);
+  daemon_ =
+      mhd().start(flags, 0, nullptr, nullptr, static_cast<MHD_AccessHandlerCallback>(on_request), this,
+                  MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most),
+                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.head_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
+                  static_cast<unsigned>(options_.seconds_to_read), MHD_OPTION_NOTIFY_CONNECTION,
+                  static_cast<MHD_NotifyConnectionCallback>(on_connection), this, MHD_OPTION_NOTIFY_COMPLETED,
+                  static_cast<MHD_RequestCompletedCallback>(on_done), this, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                  listening < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_END);
   if (daemon_ == nullptr) {
     if (listening >= 0) ::close(listening);
     throw Error("cannot serve a page", "libmicrohttpd does not start",
@@ -253,6 +254,7 @@ void HttpServer::Impl::serve() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the run's own threads
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);  // on Linux of this thread alone
   while (!stopping_) turn(kTick);
+  for (int turns = 0; turns < 10 && !streams_.empty(); ++turns) turn(20);  // the last news is theirs too
   let_all_go();
 }
 
@@ -260,7 +262,8 @@ void HttpServer::Impl::serve() {
 void HttpServer::Impl::turn(int milliseconds) {
   MHD_UNSIGNED_LONG_LONG soon = 0;
   if (mhd().timeout(daemon_, &soon) == MHD_YES)
-    milliseconds = static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(soon, static_cast<unsigned>(milliseconds)));
+    milliseconds =
+        static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(soon, static_cast<unsigned>(milliseconds)));
   pollfd wait[2] = {{mhd().daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN, 0},
                     {wake_.fd, POLLIN, 0}};
   ::poll(wait, wake_.fd >= 0 ? 2 : 1, milliseconds);
@@ -314,8 +317,8 @@ MHD_Result HttpServer::Impl::on_request(MHD_Connection* connection, const char* 
     asked->request.method = method;
     asked->request.path = path;
     const auto take = [](void* into, MHD_ValueKind, const char* key, const char* value) {
-      static_cast<std::map<std::string, std::string>*>(into)->insert_or_assign(
-          lower(key), value == nullptr ? "" : value);
+      static_cast<std::map<std::string, std::string>*>(into)->insert_or_assign(lower(key),
+                                                                               value == nullptr ? "" : value);
       return MHD_YES;
     };
     mhd().values(connection, MHD_HEADER_KIND, static_cast<MHD_KeyValueIterator>(take),
@@ -395,7 +398,8 @@ std::string HttpServer::Impl::answer_to(const std::string& bytes) {
   const Descriptor mine(ends[0]);
   sockaddr_in peer{};
   peer.sin_family = AF_INET;
-  if (mhd().add_connection(daemon_, ends[1], reinterpret_cast<const sockaddr*>(&peer), sizeof peer) != MHD_YES)
+  if (mhd().add_connection(daemon_, ends[1], reinterpret_cast<const sockaddr*>(&peer), sizeof peer) !=
+      MHD_YES)
     return "";  // and has closed it
   std::string answer;
   std::size_t sent = 0;

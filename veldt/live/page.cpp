@@ -64,8 +64,9 @@ std::string report_page(const std::vector<std::pair<std::string, Record>>& recor
     Record kept = record;
     fit_pictures(kept, most_bytes / 2 / std::max<std::size_t>(1, records.size()));
     Seen seen;
-    all.push_back({{"name", escape_controls(name)}, {"news", io::parse_json<Json>(Board(std::move(kept)).news(seen, true),
-                                                                 io::kMaxJsonDepth, Record::kMostBytes)}});
+    all.push_back({{"name", escape_controls(name)},
+                   {"news", io::parse_json<Json>(Board(std::move(kept)).news(seen, true), io::kMaxJsonDepth,
+                                                 Record::kMostBytes)}});
   }
   // A nonce is for pages that others can write into; this one has none.
   const std::string policy =

@@ -140,6 +140,7 @@ function put(canvas, image) {
   canvas.width = image.naturalWidth;
   canvas.height = image.naturalHeight;
   canvas.getContext("2d").drawImage(image, 0, 0);
+  canvas.style.imageRendering = Math.max(image.naturalWidth, image.naturalHeight) < 128 ? "" : "auto";
   canvas.drawn = image;
 }
 
@@ -258,7 +259,6 @@ $("sure").addEventListener("close", () => { if ($("sure").returnValue === "yes")
 $("help").addEventListener("click", () => $("keys").showModal());
 $("play").addEventListener("click", play);
 $("when").addEventListener("input", () => look_at(Number($("when").value)));
-$("smooth").addEventListener("change", () => $("figures").classList.toggle("soft", $("smooth").checked));
 $("compare").addEventListener("change", show_soon);
 $("across").addEventListener("change", show_soon);
 $("smoothing").addEventListener("input", () => { $("smoothing_text").textContent = $("smoothing").value; show_soon(); });

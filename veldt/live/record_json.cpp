@@ -148,9 +148,7 @@ Json in_json(const Snapshot& p, bool with_bytes) {
   return out;
 }
 
-Json in_json(const Text& t) {
-  return {{"name", clean(t.name)}, {"step", t.step}, {"text", clean(t.text)}};
-}
+Json in_json(const Text& t) { return {{"name", clean(t.name)}, {"step", t.step}, {"text", clean(t.text)}}; }
 
 Json in_json(const Note& n) {
   return {{"step", n.step}, {"seconds", n.seconds}, {"text", clean(n.text)}, {"warning", n.is_warning}};
@@ -261,8 +259,8 @@ Record record_from_json(const std::string& text) {
     if (const Json* table = outcome.find("confusion")) r.confusion = confusion_from(*table);
     for (const Json& line : outcome.list("worst", Record::kMostExamples)) {
       const Part w(line, "an example");
-      r.worst.push_back({w.text("name"), w.text("label"), w.text("taken_for"), w.number("probability", 0),
-                         w.png("png")});
+      r.worst.push_back(
+          {w.text("name"), w.text("label"), w.text("taken_for"), w.number("probability", 0), w.png("png")});
     }
   }
   return r;

@@ -41,7 +41,8 @@ std::string value_of(const std::map<std::string, std::string>& values, const std
 bool is_same(const std::string& given, const std::string& token) {
   unsigned differs = given.size() == token.size() ? 0 : 1;
   for (std::size_t i = 0; i < token.size(); ++i)
-    differs |= static_cast<unsigned char>(i < given.size() ? given[i] : 0) ^ static_cast<unsigned char>(token[i]);
+    differs |=
+        static_cast<unsigned char>(i < given.size() ? given[i] : 0) ^ static_cast<unsigned char>(token[i]);
   return differs == 0;
 }
 
@@ -117,8 +118,8 @@ std::string Site::refusal(const Request& request) const {
   const bool is_opened = request.method == "GET" && request.path == "/";
   if ((site == "cross-site" || site == "same-site") && !is_opened) return "another site may not ask for this";
   // What changes something takes it from a header, which no form or link of another site can send.
-  const std::string token = request.method == "GET" ? value_of(request.query, "token")
-                                                    : value_of(request.headers, "x-veldt-token");
+  const std::string token =
+      request.method == "GET" ? value_of(request.query, "token") : value_of(request.headers, "x-veldt-token");
   if (!is_same(token, token_))
     return "the token is missing or wrong; open the whole address that veldt printed, with ?token=";
   return "";

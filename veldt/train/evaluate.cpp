@@ -46,8 +46,8 @@ class WholeBatches {
 
 }  // namespace
 
-void Trainer::tally(const data::Batch& given, Tally& into) const {
-  bool all_have_own = !into.has_metrics();  // outputs
+void Trainer::tally(const data::Batch& given, Tally& into, const Look& look) const {
+  bool all_have_own = !into.has_metrics() && !look;  // outputs
   for (std::size_t i = 0; i < players_.size(); ++i) all_have_own = all_have_own && players_[i].forward;
   const data::Batch batch = data::moved(given, device());
   const TensorList outputs = all_have_own ? TensorList() : options_.forward(model_, batch);
@@ -58,12 +58,13 @@ void Trainer::tally(const data::Batch& given, Tally& into) const {
     into.add_loss(i, loss, weight);
   }
   into.add(outputs, batch);
+  if (look) look(outputs, batch);
 }
 
-Scores Trainer::evaluate(data::Loader& loader) { return evaluate(loader, nullptr); }
+Scores Trainer::evaluate(data::Loader& loader, const Look& look) { return evaluate(loader, nullptr, look); }
 
 // Of several ranks each takes its share of the batches.
-Scores Trainer::evaluate(data::Loader& loader, dist::Communicator* ranks) {
+Scores Trainer::evaluate(data::Loader& loader, dist::Communicator* ranks, const Look& look) {
   const nn::Evaluating now(model_);
   const NoGrad off;
   const WholeBatches whole(loader);
@@ -81,7 +82,7 @@ Scores Trainer::evaluate(data::Loader& loader, dist::Communicator* ranks) {
     }
     merge_of_all(*ranks, states, all);
   } else {
-    for (const data::Batch& batch : loader.epoch(0)) tally(batch, all);
+    for (const data::Batch& batch : loader.epoch(0)) tally(batch, all, look);
   }
   Scores scores;
   for (std::size_t i = 0; i < players_.turns(); ++i)

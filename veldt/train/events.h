@@ -54,6 +54,10 @@ struct Events {
   // Called after every on_step: true ends the run (a signal, a closed window) after a last checkpoint and the
   // steps that a GPU has taken meanwhile.
   std::function<bool()> should_stop;
+  // Called after every step: true asks for a checkpoint now, if the run keeps any.
+  std::function<bool()> should_save;
+  // Called after every step, and may wait: a pause, whose time is none of the run's.
+  std::function<void()> hold;
 };
 
 }  // namespace veldt::train

@@ -58,6 +58,7 @@ class Run {
         stop = Stop::asked;
       tell(stop.has_value());
       if (!stop && now.save) save();
+      if (!stop && events_.hold) hold();
     }
     if (at_.step > first_step_ && task_.first_bad_parameter()) diverged();
     std::optional<IoError> lost;
@@ -111,7 +112,16 @@ class Run {
     return left;
   }
 
+  void hold() {
+    const auto before = RunState::Clock::now();
+    events_.hold();
+    const auto waited = RunState::Clock::now() - before;
+    at_.start += waited;
+    last_save_ += waited;
+  }
+
   bool is_time_to_save() const {
+    if (events_.should_save && events_.should_save()) return true;
     if (!checkpoints_) return false;
     const std::chrono::duration<double> since = RunState::Clock::now() - last_save_;
     return since.count() >= options_.checkpoint_every;

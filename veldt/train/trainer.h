@@ -171,7 +171,9 @@ class Trainer {
   // The mean loss over one epoch of the loader, "loss" (batches are weighted by examples, for cross entropy
   // by the labels that count), or "loss_NAME" of each player in turn, and the metrics; in evaluation mode,
   // without gradients.
-  Scores evaluate(data::Loader& loader);
+  // `look` is called with each batch and the network's outputs for it, in the loader's order.
+  using Look = std::function<void(const TensorList& outputs, const data::Batch& batch)>;
+  Scores evaluate(data::Loader& loader, const Look& look = {});
   // The first outputs for one epoch of the loader, concatenated.
   Tensor predict(data::Loader& loader);
 
@@ -207,8 +209,8 @@ class Trainer {
   Device device() const { return players_[0].optimizer.slab().values().device(); }
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
-  Scores evaluate(data::Loader& loader, dist::Communicator* ranks);
-  void tally(const data::Batch& batch, Tally& into) const;
+  Scores evaluate(data::Loader& loader, dist::Communicator* ranks, const Look& look);
+  void tally(const data::Batch& batch, Tally& into, const Look& look = {}) const;
   std::pair<double, double> weighed_loss(const Loss& loss, const TensorList& outputs,
                                          const data::Batch& batch) const;
 

@@ -295,7 +295,7 @@ class Trainer::FitTask final : public Task {
     e.waiting = stretch_.share_waited();
     state_.waited += stretch_.waited();
     if (validation_ != nullptr) {
-      e.scores = trainer_.evaluate(*validation_, options_.ranks);
+      e.scores = trainer_.evaluate(*validation_, options_.ranks, {});
       e.best = files_.judge(step_, score(e.scores, watched_), state_);
     }
     state_.seconds += stretch_.seconds();

@@ -1,0 +1,85 @@
+// Small pictures of fields and signals for a page.
+#include "veldt/app/fit_live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/size.h"
+#include "veldt/field/reasons.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::app {
+namespace {
+
+constexpr double kShownSide = 384, kLeastSide = 160;
+constexpr double kSecondsAPicture = 0.03;
+
+Size shown_size(std::int64_t width, std::int64_t height, double most) {
+  const double scale = std::min(1.0, most / static_cast<double>(std::max(width, height)));
+  const auto side = [scale](std::int64_t pixels) {
+    return std::max<std::int64_t>(1, std::llround(scale * static_cast<double>(pixels)));
+  };
+  return {side(width), side(height)};
+}
+
+// One sample a pixel: of a large picture the mean over areas would take as long as all of it.
+Tensor picture_of(const field::Field& field, double side) {
+  const NoGrad off;
+  std::vector<Tensor> bands;
+  field.render_bands(shown_size(field.options().width, field.options().height, side), {.supersample = 1},
+                     [&bands](const Tensor& rows, std::int64_t) {
+                       bands.push_back(rows);
+                       return true;
+                     });
+  return bands.size() == 1 ? bands[0] : cat(bands, 0);
+}
+
+// The same pixels of the truth.
+Tensor picture_of(const field::Signal& truth) {
+  const NoGrad off;
+  const Size size = shown_size(truth.columns(), truth.rows(), kShownSide);
+  const auto nearest = [](std::int64_t i, std::int64_t of, std::int64_t all) {
+    return std::min(all - 1, (2 * i + 1) * all / (2 * of));
+  };
+  std::vector<std::int64_t> columns;
+  for (std::int64_t x = 0; x < size.width; ++x) columns.push_back(nearest(x, size.width, truth.columns()));
+  const Tensor chosen = Tensor::from<std::int64_t>({size.width}, columns);
+  std::vector<Tensor> rows;
+  for (std::int64_t y = 0; y < size.height; ++y)
+    rows.push_back(index_select(truth.read(nearest(y, size.height, truth.rows()), 1), 1, chosen));
+  return cat(rows, 0);
+}
+
+}  // namespace
+
+void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& truth,
+              std::function<void()> save) {
+  if (!live.is_on()) return;
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const field::Reason& r : field::reasons_of(fitter.choices()))
+    choices.emplace_back(r.choice, r.why.empty() ? r.value : fmt::format("{} ({})", r.value, r.why));
+  live.set_facts("choices", choices);
+  live.board().change([&](live::Record& record) { record.device = name_of(fitter.choices().device.kind); });
+  live.saves(std::move(save));
+  if (truth.is_sound()) return;
+  if (truth.ranks() == nullptr) live.add_picture("truth", 0, picture_of(truth));
+  // As large as a moment allows, judged by the last one.
+  live.draws([&fitter, side = kLeastSide](bool is_last) mutable {
+    const auto before = std::chrono::steady_clock::now();
+    const Tensor picture = picture_of(fitter.field(), is_last ? kShownSide : side);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+    side =
+        std::clamp(side * std::sqrt(kSecondsAPicture / std::max(took.count(), 1e-6)), kLeastSide, kShownSide);
+    return picture;
+  });
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,18 @@
+// What a fit shows on its page: the picture as it is, what it learns from, and its choices.
+// Tests: tests/app/live_test.cpp, tests/app/pages_test.py
+#pragma once
+
+#include <functional>
+
+#include "veldt/app/live_run.h"
+#include "veldt/field/fit.h"
+#include "veldt/field/signal.h"
+
+namespace veldt::app {
+
+// Shows the field's pictures, at most 384 pixels along the longer side, the truth beside them, and the
+// choices as facts. Keeps references. `save`: what to save when a viewer asks and there are no checkpoints.
+void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& truth,
+              std::function<void()> save);
+
+}  // namespace veldt::app

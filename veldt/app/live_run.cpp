@@ -1,0 +1,245 @@
+// Tells a board what a run does, within a share of the run's time.
+#include "veldt/app/live_run.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <ctime>
+#include <thread>
+
+#include "veldt/app/machine.h"
+#include "veldt/app/train_flags.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/core/threads.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
+#include "veldt/io/png_bytes.h"
+#include "veldt/live/looks.h"
+#include "veldt/live/page.h"
+
+namespace veldt::app {
+namespace {
+
+// "8080", "0.0.0.0:8080", "[::1]:8080"; "true": no value was given.
+live::ServerOptions address_in(const io::Source& source, const std::string& text) {
+  live::ServerOptions at;
+  if (text == "true" || text.empty()) return at;
+  std::string port = text;
+  if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
+    at.host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+    if (at.host.starts_with('[') && at.host.ends_with(']')) at.host = at.host.substr(1, at.host.size() - 2);
+  }
+  try {
+    at.port = static_cast<int>(io::count_from(source, port, {.least = 0, .most = 65535}));
+  } catch (const UsageError&) {
+    throw io::bad_value(source, text, "it is a port, 0 to 65535, or an address and a port",
+                        "use --live 8080, or --live alone, as the last argument, for any port that is free");
+  }
+  return at;
+}
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  return fmt::format("{:.3g} GB", static_cast<double>(bytes) / 1e9);
+}
+
+}  // namespace
+
+void add_live(VerbOptions& verb, LiveFlags& flags) {
+  Setting& setting =
+      add_text(verb, "--live", "[HOST:]PORT",
+               "show the run on a page while it learns, and print its address; without a PORT any that is "
+               "free. Only this machine reaches it, unless HOST is 0.0.0.0",
+               [&flags](const io::Source& source, const std::string& text) {
+                 flags.at = address_in(source, text);
+                 flags.live = true;
+               });
+  setting.option->expected(0, 1);
+  setting.command_line_only();
+}
+
+std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFlags& flags) {
+  auto server = std::make_unique<live::HttpServer>(
+      [&site](const live::Request& request) { return site.answer(request); }, flags.at);
+  // Also for --quiet: whoever asks for a page has to know where it is.
+  write_stderr(fmt::format("veldt: live page: {}\n", site.url(*server)));
+  if (!server->is_local())
+    print_warning(
+        fmt::format("{} is reached from other machines: whoever knows the address with its token can "
+                    "watch the run and stop it, and what is sent can be read on the way",
+                    server->address()));
+  return server;
+}
+
+void Budget::spend(const std::function<void()>& work) {
+  const auto before = Clock::now();
+  const auto since = [before](Clock::time_point then) {
+    return std::chrono::duration<double>(before - then).count();
+  };
+  if (!first_) first_ = before;
+  if (done_ && (since(*done_) < least_ || cost_ > at_start_ + share_ * since(*first_))) return;
+  work();
+  done_ = Clock::now();
+  cost_ += std::chrono::duration<double>(*done_ - before).count();
+}
+
+LiveRun::LiveRun(const Options& options, const Context& context)
+    : options_(options),
+      context_(context),
+      site_(options.flags.at.host == "127.0.0.1" || options.flags.at.host == "::1") {
+  if (!options.flags.live && options.folder.empty()) return;
+  live::Record record;
+  if (options.resumes && !options.folder.empty() && io::exists(options.folder + "/" + live::kRecordFile))
+    try {
+      record = live::load_record(options.folder);
+    } catch (const Error& e) {
+      print_warning(fmt::format("{} ({}); a new one begins", e.summary(), e.why()));
+    }
+  record.title = options.title;
+  record.state = "beginning";
+  board_ = std::make_shared<live::Board>(std::move(record));
+  const Machine machine = this_machine();
+  set_facts("run", {{"command", quoted_for_shell(context.arguments)}, {"begun", time_of_day()}});
+  set_facts("machine", {{"processor", machine.processor},
+                        {"cores", std::to_string(machine.cores)},
+                        {"memory", gigabytes(machine.memory)},
+                        {"threads", std::to_string(num_threads())}});
+  std::vector<std::pair<std::string, std::string>> versions{{"Veldt", VELDT_VERSION}};
+  for (const Version& v : library_versions()) versions.emplace_back(v.library, v.version);
+  set_facts("versions", versions);
+  if (!options.flags.live) return;
+  site_.add(options.title, board_, &control_);
+  server_ = open_page(site_, options.flags);
+}
+
+LiveRun::~LiveRun() {
+  if (board_ == nullptr || is_finished_) return;
+  board_->set_state("failed");
+  if (keeper_) keeper_->write();
+}
+
+void LiveRun::set_facts(const std::string& group,
+                        const std::vector<std::pair<std::string, std::string>>& facts) {
+  if (!is_on()) return;
+  for (const auto& [name, value] : facts)
+    if (!value.empty()) board_->set_fact(group, name, value);
+}
+
+void LiveRun::note(const std::string& text, bool is_warning) {
+  board_->add_note({.step = step_, .seconds = seconds_, .text = text, .is_warning = is_warning});
+}
+
+train::Events LiveRun::listening(train::Events events, const nn::Module& model) {
+  if (!is_on()) return events;
+  train::Events both = events;
+  warn_ = events.on_warning;
+  both.on_start = [this, events](std::int64_t step) {
+    board_->change([step](live::Record& record) { record.cut_after(step); });
+    if (!options_.folder.empty()) keeper_ = std::make_unique<live::Keeper>(board_, options_.folder);
+    board_->set_state("running");
+    step_ = step;
+    if (step > 0) note(fmt::format("resumed at step {}", step));
+    if (events.on_start) events.on_start(step);
+    draw(step);
+  };
+  both.on_progress = [this, events, &model](const train::Progress& progress) {
+    if (events.on_progress) events.on_progress(progress);
+    on_progress(progress, model);
+  };
+  both.on_warning = [this, events](const std::string& text) {
+    note(text, true);
+    if (events.on_warning) events.on_warning(text);
+  };
+  both.on_checkpoint = [this, events](std::int64_t step, const std::string& path) {
+    step_ = step;
+    note("checkpoint " + path);
+    if (events.on_checkpoint) events.on_checkpoint(step, path);
+  };
+  if (!options_.flags.live) return both;
+  both.should_stop = [this, events] {
+    return control_.should_stop() || (events.should_stop && events.should_stop());
+  };
+  both.should_save = [this] { return should_save(); };
+  both.hold = [this, stop = both.should_stop] { hold(stop); };
+  return both;
+}
+
+// A run with checkpoints asks each time whether one is due, any other only has this.
+bool LiveRun::should_save() {
+  if (!control_.take_save()) return false;
+  if (!save_) return true;
+  try {
+    save_();
+    note("saved, as was asked");
+  } catch (const IoError& e) {
+    note(e.what(), true);
+  }
+  return false;
+}
+
+void LiveRun::hold(const std::function<bool()>& should_stop) {
+  if (!control_.is_paused()) return;
+  board_->set_state("paused");
+  while (control_.is_paused() && !should_stop()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  board_->set_state("running");
+}
+
+void LiveRun::on_progress(const train::Progress& progress, const nn::Module& model) {
+  seconds_ = progress.seconds;
+  step_ = progress.step;
+  board_->add(progress);
+  norms_.spend([&] {
+    for (const auto& [layer, norm] : live::gradient_norms(model))
+      board_->add_value("gradient of " + layer, progress.step, progress.seconds, norm, "", "gradients");
+    const std::int64_t memory = peak_bytes();
+    board_->change([memory](live::Record& record) { record.memory_bytes = memory; });
+  });
+  pictures_.spend([&] { draw(progress.step); });
+  if (!keeper_) return;
+  if (const std::string failure = keeper_->take_failure(); !failure.empty() && warn_)
+    warn_(fmt::format("{}; the run goes on without its record", failure));
+}
+
+void LiveRun::draw(std::int64_t step, bool is_last) {
+  if (picture_ && (is_last || step != drawn_step_))
+    add_picture("picture", drawn_step_ = step, picture_(is_last));
+}
+
+void LiveRun::add_picture(const std::string& name, std::int64_t step, const Tensor& levels) {
+  board_->add_picture({.name = name, .step = step, .seconds = seconds_, .png = io::png_bytes(levels)});
+}
+
+void LiveRun::add(const train::Evaluation& evaluation) {
+  if (!is_on()) return;
+  board_->add(evaluation);
+}
+
+void LiveRun::finish(const std::string& state, std::int64_t step) {
+  if (!is_on() || is_finished_) return;
+  draw(step, true);
+  const std::int64_t memory = peak_bytes();
+  board_->change([&](live::Record& record) {
+    record.memory_bytes = memory;
+    record.state = state;
+    record.seconds_left = -1;
+  });
+  is_finished_ = true;
+  if (options_.folder.empty()) return;
+  try {
+    live::save_record(board_->record(), options_.folder);
+    io::write_file(options_.folder + "/report.html", live::report_page({{options_.title, board_->record()}}));
+  } catch (const IoError& e) {
+    print_warning(fmt::format("{} ({})", e.summary(), e.why()));
+  }
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,100 @@
+// What others see of a run of `fit` or `train`: its page (--live), its record and report in its folder.
+// Tests: tests/app/live_test.cpp, tests/app/pages_test.py
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/app/frame.h"
+#include "veldt/app/live_flags.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/live/board.h"
+#include "veldt/live/keeper.h"
+#include "veldt/live/site.h"
+#include "veldt/nn/module.h"
+#include "veldt/train/events.h"
+
+namespace veldt::app {
+
+void add_live(VerbOptions& verb, LiveFlags& flags);
+
+// Opens the page and says where; warns if others than this machine reach it. `site` must live as long.
+std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFlags& flags);
+
+// Says when something that costs time may be done again: not sooner than some seconds after the last time,
+// and as long as all of it takes at most a share of the time that has passed, and some seconds at the start.
+class Budget {
+ public:
+  Budget(double share, double at_start, double least_seconds)
+      : share_(share), at_start_(at_start), least_(least_seconds) {}
+  // Does it if it is time.
+  void spend(const std::function<void()>& work);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double share_, at_start_, least_;
+  std::optional<Clock::time_point> first_, done_;
+  double cost_ = 0;
+};
+
+class LiveRun {
+ public:
+  struct Options {
+    LiveFlags flags;
+    std::string title;
+    std::string folder;    // whose record.json and report.html are kept; empty: none
+    bool resumes = false;  // what the folder's record has is gone on with
+  };
+  // Does nothing at all without a page and a folder.
+  LiveRun(const Options& options, const Context& context);
+  // Of a run that was not finished: it has failed.
+  ~LiveRun();
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+
+  bool is_on() const { return board_ != nullptr; }
+  live::Board& board() { return *board_; }
+  const live::Control& control() const { return control_; }
+
+  // The run's events, which this listens to as well, and which viewers can ask to pause, save and stop.
+  train::Events listening(train::Events events, const nn::Module& model);
+  void add(const train::Evaluation& evaluation);
+  // Draws the picture as it is, levels 0..1 [height, width, channels], now and then; the last one better.
+  using Draw = std::function<Tensor(bool is_last)>;
+  void draws(Draw picture) { picture_ = std::move(picture); }
+  // What a viewer's wish to save does in a run without checkpoints.
+  void saves(std::function<void()> save) { save_ = std::move(save); }
+  void add_picture(const std::string& name, std::int64_t step, const Tensor& levels);
+  void set_facts(const std::string& group, const std::vector<std::pair<std::string, std::string>>& facts);
+  // The last picture, the record and the report; in `state`.
+  void finish(const std::string& state, std::int64_t step);
+
+ private:
+  void on_progress(const train::Progress& progress, const nn::Module& model);
+  void draw(std::int64_t step, bool is_last = false);
+  void hold(const std::function<bool()>& should_stop);
+  bool should_save();
+  void note(const std::string& text, bool is_warning = false);
+
+  Options options_;
+  const Context& context_;
+  std::shared_ptr<live::Board> board_;
+  live::Control control_;
+  live::Site site_;
+  std::unique_ptr<live::Keeper> keeper_;
+  std::unique_ptr<live::HttpServer> server_;
+  Draw picture_;
+  std::function<void()> save_;
+  std::function<void(const std::string&)> warn_;
+  Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1};
+  double seconds_ = 0;
+  std::int64_t step_ = 0, drawn_step_ = -1;
+  bool is_finished_ = false;
+};
+
+}  // namespace veldt::app
