@@ -95,7 +95,7 @@ TEST(LiveHostile, PathsLeadNowhere) {
   }
 }
 
-TEST(LiveHostile, AThousandConnectionsTakeFewFilesAndOthersAreServedAgain) {
+TEST(SlowLiveHostile, AThousandConnectionsTakeFewFilesAndOthersAreServedAgain) {
   HttpServer server(fine, {.connections = 16, .seconds_to_ask = 0.5});
   const std::int64_t before = resident_bytes();
   for (int round = 0; round < 10; ++round) {
@@ -121,7 +121,7 @@ TEST(LiveHostile, BrokenPipesEndNothing) {
 }
 
 // It is asked for the next only when it has taken what there was: so it costs one event, however long it is.
-TEST(LiveHostile, AReaderThatNeverReadsIsGivenNoMore) {
+TEST(SlowLiveHostile, AReaderThatNeverReadsIsGivenNoMore) {
   std::atomic<std::int64_t> asked = 0;
   HttpServer server([&](const Request&) {
     return Response{.stream = [&asked] {

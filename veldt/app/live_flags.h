@@ -1,6 +1,8 @@
-// What --live [[HOST:]PORT] said.
+// What --live [[HOST:]PORT] and --tensorboard DIR said.
 // Tests: tests/app/live_test.cpp
 #pragma once
+
+#include <string>
 
 #include "veldt/live/http_server.h"
 
@@ -9,6 +11,7 @@ namespace veldt::app {
 struct LiveFlags {
   bool live = false;
   live::ServerOptions at = {};
+  std::string tensorboard = {};  // a folder; empty: none
 };
 
 }  // namespace veldt::app

@@ -65,6 +65,15 @@ void add_live(VerbOptions& verb, LiveFlags& flags) {
                });
   setting.option->expected(0, 1);
   setting.command_line_only();
+  add_path(verb, "--tensorboard", flags.tensorboard,
+           "write curves, histograms, pictures and texts for TensorBoard into this folder");
+}
+
+void add_page_address(VerbOptions& verb, const std::string& name, const std::string& help, LiveFlags& flags) {
+  flags.live = true;
+  add_text(verb, name, "[HOST:]PORT", help, [&flags](const io::Source& source, const std::string& text) {
+    flags.at = address_in(source, text);
+  }).command_line_only();
 }
 
 std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFlags& flags) {
@@ -96,7 +105,7 @@ LiveRun::LiveRun(const Options& options, const Context& context)
     : options_(options),
       context_(context),
       site_(options.flags.at.host == "127.0.0.1" || options.flags.at.host == "::1") {
-  if (!options.flags.live && options.folder.empty()) return;
+  if (!options.flags.live && options.folder.empty() && options.flags.tensorboard.empty()) return;
   live::Record record;
   if (options.resumes && !options.folder.empty() && io::exists(options.folder + "/" + live::kRecordFile))
     try {
@@ -146,6 +155,7 @@ train::Events LiveRun::listening(train::Events events, const nn::Module& model) 
     board_->change([step](live::Record& record) { record.cut_after(step); });
     if (!options_.folder.empty()) keeper_ = std::make_unique<live::Keeper>(board_, options_.folder);
     board_->set_state("running");
+    if (!options_.flags.tensorboard.empty()) events_.emplace(options_.flags.tensorboard, step);
     step_ = step;
     if (step > 0) note(fmt::format("resumed at step {}", step));
     if (events.on_start) events.on_start(step);
@@ -193,10 +203,35 @@ void LiveRun::hold(const std::function<bool()>& should_stop) {
   board_->set_state("running");
 }
 
+// A file that cannot be written ends nothing but itself.
+void LiveRun::tell_tensorboard(const std::function<void(live::EventFile&)>& what) {
+  if (!events_) return;
+  try {
+    what(*events_);
+  } catch (const IoError& e) {
+    events_.reset();
+    if (warn_) warn_(fmt::format("{} ({}); the run goes on without TensorBoard", e.summary(), e.why()));
+  }
+}
+
 void LiveRun::on_progress(const train::Progress& progress, const nn::Module& model) {
   seconds_ = progress.seconds;
   step_ = progress.step;
   board_->add(progress);
+  tell_tensorboard([&](live::EventFile& events) {
+    events.add_scalar("loss", step_, progress.loss);
+    for (const auto& [name, loss] : progress.losses) events.add_scalar("losses/" + name, step_, loss);
+    if (progress.measure) events.add_scalar(progress.measure->name, step_, progress.measure->value);
+    events.add_scalar("rate", step_, progress.learning_rate);
+    events.add_scalar("steps a second", step_, progress.steps_per_second);
+    histograms_.spend([&] {
+      for (const auto& [name, tensor] : model.named_parameters()) {
+        events.add_histogram("parameters/" + name, step_, tensor);
+        if (tensor.grad().defined()) events.add_histogram("gradients/" + name, step_, tensor.grad());
+      }
+      events.flush();
+    });
+  });
   norms_.spend([&] {
     for (const auto& [layer, norm] : live::gradient_norms(model))
       board_->add_value("gradient of " + layer, progress.step, progress.seconds, norm, "", "gradients");
@@ -215,17 +250,33 @@ void LiveRun::draw(std::int64_t step, bool is_last) {
 }
 
 void LiveRun::add_picture(const std::string& name, std::int64_t step, const Tensor& levels) {
-  board_->add_picture({.name = name, .step = step, .seconds = seconds_, .png = io::png_bytes(levels)});
+  std::string png = io::png_bytes(levels);
+  tell_tensorboard([&](live::EventFile& events) {
+    events.add_picture(name, step, png, {levels.size(1), levels.size(0)}, static_cast<int>(levels.size(2)));
+  });
+  board_->add_picture({.name = name, .step = step, .seconds = seconds_, .png = std::move(png)});
 }
 
 void LiveRun::add(const train::Evaluation& evaluation) {
   if (!is_on()) return;
   board_->add(evaluation);
+  tell_tensorboard([&](live::EventFile& events) {
+    for (const auto& [name, value] : evaluation.scores)
+      events.add_scalar("val/" + name, evaluation.step, value);
+    events.flush();
+  });
+}
+
+void LiveRun::add_text(const std::string& name, std::int64_t step, const std::string& text) {
+  if (!is_on()) return;
+  board_->add_text({name, step, text});
+  tell_tensorboard([&](live::EventFile& events) { events.add_text(name, step, text); });
 }
 
 void LiveRun::finish(const std::string& state, std::int64_t step) {
   if (!is_on() || is_finished_) return;
   draw(step, true);
+  tell_tensorboard([](live::EventFile& events) { events.flush(); });
   const std::int64_t memory = peak_bytes();
   board_->change([&](live::Record& record) {
     record.memory_bytes = memory;

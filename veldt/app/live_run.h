@@ -14,6 +14,7 @@
 #include "veldt/app/live_flags.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/live/board.h"
+#include "veldt/live/event_file.h"
 #include "veldt/live/keeper.h"
 #include "veldt/live/site.h"
 #include "veldt/nn/module.h"
@@ -22,6 +23,8 @@
 namespace veldt::app {
 
 void add_live(VerbOptions& verb, LiveFlags& flags);
+// The same by another name, whose page is always there.
+void add_page_address(VerbOptions& verb, const std::string& name, const std::string& help, LiveFlags& flags);
 
 // Opens the page and says where; warns if others than this machine reach it. `site` must live as long.
 std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFlags& flags);
@@ -50,7 +53,7 @@ class LiveRun {
     std::string folder;    // whose record.json and report.html are kept; empty: none
     bool resumes = false;  // what the folder's record has is gone on with
   };
-  // Does nothing at all without a page and a folder.
+  // Does nothing at all without a page and folders.
   LiveRun(const Options& options, const Context& context);
   // Of a run that was not finished: it has failed.
   ~LiveRun();
@@ -70,11 +73,13 @@ class LiveRun {
   // What a viewer's wish to save does in a run without checkpoints.
   void saves(std::function<void()> save) { save_ = std::move(save); }
   void add_picture(const std::string& name, std::int64_t step, const Tensor& levels);
+  void add_text(const std::string& name, std::int64_t step, const std::string& text);
   void set_facts(const std::string& group, const std::vector<std::pair<std::string, std::string>>& facts);
   // The last picture, the record and the report; in `state`.
   void finish(const std::string& state, std::int64_t step);
 
  private:
+  void tell_tensorboard(const std::function<void(live::EventFile&)>& what);
   void on_progress(const train::Progress& progress, const nn::Module& model);
   void draw(std::int64_t step, bool is_last = false);
   void hold(const std::function<bool()>& should_stop);
@@ -87,11 +92,12 @@ class LiveRun {
   live::Control control_;
   live::Site site_;
   std::unique_ptr<live::Keeper> keeper_;
+  std::optional<live::EventFile> events_;
   std::unique_ptr<live::HttpServer> server_;
   Draw picture_;
   std::function<void()> save_;
   std::function<void(const std::string&)> warn_;
-  Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1};
+  Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1}, histograms_{0.01, 0.2, 5};
   double seconds_ = 0;
   std::int64_t step_ = 0, drawn_step_ = -1;
   bool is_finished_ = false;

@@ -78,7 +78,7 @@ std::string folder_named_after(const std::string& recipe, bool again, const Fold
 void check_for_strange_files(const std::string& folder) {
   if (io::is_directory(folder + "/checkpoints")) return;
   for (const char* name : {"model.safetensors", "best.safetensors", "metrics.csv", "metrics.jsonl",
-                           "curves.svg", "sample.txt", "forecast.svg", "top"})
+                           "curves.svg", "sample.txt", "forecast.svg", "top", "record.json", "report.html"})
     if (io::exists(folder + '/' + name))
       throw UsageError(
           fmt::format("{} already holds {}", folder, name),

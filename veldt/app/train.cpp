@@ -323,7 +323,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     const std::string sample = recipe::written_text(recipe, training.data.facts, training.model, writing);
     if (stop()) return;
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
-    if (live.is_on()) live.board().add_text({"sample", result.run.steps, sample});
+    live.add_text("sample", result.run.steps, sample);
     if (!context.json) context.out.foreign_text(sample + "\n\n");
     for (const auto& score : recipe::coherence(sample, recipe::training_text(recipe, flags.data)))
       if (!std::isnan(score.second)) scores.push_back(score);
@@ -367,10 +367,6 @@ void check_parts(const TrainFlags& flags, const Training& training, const Ranks&
   if (parts < size)
     throw UsageError(fmt::format("--exact {} is too few for {} processes", parts, size),
                      "each computes a part at least", "give more parts, or start fewer processes");
-}
-
-LiveRun::Options live_options(const TrainFlags& flags) {
-  return {flags.live, fs::path(flags.config).stem().string(), flags.out, flags.resume};
 }
 
 int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {

@@ -9,6 +9,7 @@
 
 #include "veldt/app/progress_line.h"
 #include "veldt/app/run_folder.h"
+#include "veldt/app/train_live.h"
 #include "veldt/app/train_flags.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
@@ -216,15 +217,22 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
-  const rl::FitResult result =
-      rl::fit(*learner.agent, options, events, [&view](const rl::Evaluation& e) { view.update(e); });
+  LiveRun live(live_options(flags), context);
+  show_recipe(live, recipe, device.device);
+  events = live.listening(events, *learner.policy);
+  const rl::FitResult result = rl::fit(*learner.agent, options, events, [&](const rl::Evaluation& e) {
+    view.update(e);
+    live.board().add_value("val return", e.step, e.seconds, e.returns.mean);
+  });
   view.finish();
+  live.finish(result.run.stop == train::Stop::asked ? "stopped" : "done", result.run.steps);
   if (result.run.stop == train::Stop::asked && !result.run.checkpoint_error) {
-    if (!signal.requested()) return report_agent_part(flags, context, recipe, learner, result), kOk;
+    if (!signal.requested() && flags.until < 1)
+      return report_agent_part(flags, context, recipe, learner, result), kOk;
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
                              command_to_resume(context, "train", "--out", flags.out)));
-    return signal.exit_code();
+    return signal.exit_code(true);
   }
   // This comes first: later work may fail, and is cheap compared with the training.
   recipe::save_agent(model_file, recipe, *learner.policy, {});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "veldt/io/json.h"
@@ -19,7 +20,13 @@ void add_values(const nlohmann::ordered_json& given, const std::string& path,
     for (const auto& [key, value] : given.items())
       add_values(value, path.empty() ? key : path + "." + key, into);
   } else if (!given.is_null()) {
-    std::string text = given.is_string() ? given.get<std::string>() : io::dump_json(given);
+    std::string text;
+    if (given.is_array())
+      for (const auto& entry : given)
+        text += (text.empty() ? "" : ", ") +
+                (entry.is_string() ? entry.get<std::string>() : io::dump_json(entry));
+    else
+      text = given.is_string() ? given.get<std::string>() : io::dump_json(given);
     constexpr std::size_t kMost = 2000;
     if (text.size() > kMost) text = text.substr(0, kMost) + " ..";
     into.emplace_back(path, text);
@@ -28,22 +35,29 @@ void add_values(const nlohmann::ordered_json& given, const std::string& path,
 
 }  // namespace
 
-void show_training(LiveRun& live, const recipe::Recipe& recipe, const recipe::Data& data, nn::Graph& model,
-                   Device device) {
+LiveRun::Options live_options(const TrainFlags& flags) {
+  return {flags.live, std::filesystem::path(flags.config).stem().string(), flags.out, flags.resume};
+}
+
+void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device) {
   if (!live.is_on()) return;
   std::vector<std::pair<std::string, std::string>> values;
   add_values(io::parse_json<nlohmann::ordered_json>(recipe::in_json(recipe)), "", values);
   live.set_facts("recipe", values);
+  live.board().change([&](live::Record& record) { record.device = name_of(device.kind); });
+}
+
+void show_training(LiveRun& live, const recipe::Recipe& recipe, const recipe::Data& data, nn::Graph& model,
+                   Device device) {
+  if (!live.is_on()) return;
+  show_recipe(live, recipe, device);
   live.set_facts("data", {{"examples", std::to_string(data.train->size())},
                           {"parameters", std::to_string(model.parameter_count())}});
   std::vector<live::LayerLine> layers;
   const recipe::ModelFacts& facts = data.facts.model;
   if (facts.target.rank() == 0)  // a network of two inputs has no shape to show them by
     layers = live::layers_of(model, zeros(facts.input.with_inserted(0, 1), facts.dtype, device));
-  live.board().change([&](live::Record& record) {
-    record.device = name_of(device.kind);
-    record.layers = std::move(layers);
-  });
+  live.board().change([&](live::Record& record) { record.layers = std::move(layers); });
 }
 
 TestOutcome::TestOutcome(const recipe::Recipe& recipe, const recipe::Data& data) : data_(data) {

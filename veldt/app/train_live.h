@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "veldt/app/live_run.h"
+#include "veldt/app/train_flags.h"
 #include "veldt/live/looks.h"
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/recipe.h"
@@ -13,7 +14,10 @@
 
 namespace veldt::app {
 
-// The recipe's values as facts, and the network's layers, as far as it takes a single input.
+LiveRun::Options live_options(const TrainFlags& flags);
+// The recipe's values as facts.
+void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device);
+// The same, and the network's layers, as far as it takes a single input.
 void show_training(LiveRun& live, const recipe::Recipe& recipe, const recipe::Data& data, nn::Graph& model,
                    Device device);
 

@@ -30,6 +30,8 @@ const Program& program() {
               {"compare", "measure how two pictures differ", add_compare},
               {"train", "train a network as a recipe says", add_train},
               {"sweep", "train a recipe with several values, and compare", add_sweep},
+              {"watch", "show runs on a page, while they train or afterwards", add_watch},
+              {"report", "write runs as one page that opens from a disk", add_report},
               {"eval", "measure a trained network", add_eval},
               {"predict", "let a trained network classify, write or predict", add_predict},
               {"play", "let a trained agent act, and watch it", add_play},

@@ -15,6 +15,8 @@ Run add_resize(VerbOptions& verb, Context& context);
 Run add_compare(VerbOptions& verb, Context& context);
 Run add_train(VerbOptions& verb, Context& context);
 Run add_sweep(VerbOptions& verb, Context& context);
+Run add_watch(VerbOptions& verb, Context& context);
+Run add_report(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_play(VerbOptions& verb, Context& context);

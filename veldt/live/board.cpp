@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veldt/io/json.h"
 #include "veldt/live/record_json.h"
 
 namespace veldt::live {
@@ -17,9 +16,33 @@ template <class Part> void keep_last(std::vector<Part>& parts, std::size_t most)
 
 }  // namespace
 
-Board::Board(Record record) : record_(std::move(record)) {
+Board::Board(Record record) { replace(std::move(record)); }
+
+void Board::replace(Record record) {
+  const std::lock_guard lock(mutex_);
+  // A reader has points of a curve if it goes on as it was; else it is given all again.
+  const auto goes_on = [](const Series& before, const Series& now) {
+    return before.name == now.name &&
+           (before.merged != now.merged ||
+            (before.steps.size() <= now.steps.size() &&
+             std::equal(before.steps.begin(), before.steps.end(), now.steps.begin())));
+  };
+  bool is_same = record.series.size() >= record_.series.size();
+  for (std::size_t i = 0; is_same && i < record_.series.size(); ++i)
+    is_same = goes_on(record_.series[i], record.series[i]);
+  if (!is_same) ++generation_;
+  std::vector<std::uint64_t> numbers;
+  for (const Snapshot& now : record.pictures) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < record_.pictures.size() && number == 0; ++i)
+      if (record_.pictures[i].png == now.png) number = numbers_[i];
+    numbers.push_back(number == 0 ? next_number_++ : number);
+  }
+  numbers_ = std::move(numbers);
+  record_ = std::move(record);
+  places_.clear();
   for (std::size_t i = 0; i < record_.series.size(); ++i) places_[record_.series[i].name] = i;
-  for (std::size_t i = 0; i < record_.pictures.size(); ++i) numbers_.push_back(next_number_++);
+  pictures_ = texts_ = notes_ = facts_ = outcome_ = ++version_;
 }
 
 void Board::add(const train::Progress& p) {
@@ -39,6 +62,7 @@ void Board::add(const train::Progress& p) {
 
 void Board::add(const train::Evaluation& e) {
   const std::lock_guard lock(mutex_);
+  if (std::isfinite(e.train_loss)) add_to("train loss", e.step, e.seconds, e.train_loss, "", "loss");
   for (const auto& [name, value] : e.scores)
     add_to("val " + name, e.step, e.seconds, value, "", name == "loss" ? "loss" : "");
   ++version_;
@@ -145,10 +169,12 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
   std::vector<Part> parts;
   std::vector<std::uint64_t> numbers;
   Record copy;
-  const Seen before = seen;
+  Seen before;
   {
     const std::lock_guard lock(mutex_);
     if (seen.version == version_) return "";
+    if (seen.generation != generation_) seen = {};
+    before = seen;
     copy.title = record_.title;
     copy.state = record_.state;
     copy.device = record_.device;
@@ -179,34 +205,19 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
       copy.confusion = record_.confusion;
       copy.worst = record_.worst;
     }
-    seen = {version_, std::move(seen.series), pictures_, texts_, notes_, facts_, outcome_};
+    seen = {version_, generation_, std::move(seen.series), pictures_, texts_, notes_, facts_, outcome_};
   }
-  Json news = {{"status", status_in_json(copy)}};
-  for (const Part& p : parts) {
-    Json part = in_json(p.series);
-    part["number"] = p.number;
-    part["first"] = p.first;
-    news["series"].push_back(std::move(part));
-  }
-  if (seen.pictures != before.pictures) {
-    Json& pictures = news["pictures"] = Json::array();
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      Json picture = in_json(copy.pictures[i], pictures_inside);
-      picture["number"] = numbers[i];
-      pictures.push_back(std::move(picture));
-    }
-  }
-  if (seen.texts != before.texts) {
-    Json& texts = news["texts"] = Json::array();
-    for (const Text& t : copy.texts) texts.push_back(in_json(t));
-  }
-  if (seen.notes != before.notes) {
-    Json& notes = news["notes"] = Json::array();
-    for (const Note& n : copy.notes) notes.push_back(in_json(n));
-  }
-  if (seen.facts != before.facts) news["facts"] = facts_in_json(copy);
-  if (seen.outcome != before.outcome) news["outcome"] = outcome_in_json(copy);
-  return io::dump_json(news);
+  std::string news = "{\"status\":" + status_json(copy);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    news += (i == 0 ? ",\"series\":[" : ",") + series_json(parts[i].series, parts[i].number, parts[i].first);
+  if (!parts.empty()) news += "]";
+  if (seen.pictures != before.pictures)
+    news += ",\"pictures\":" + pictures_json(copy.pictures, numbers, pictures_inside);
+  if (seen.texts != before.texts) news += ",\"texts\":" + texts_json(copy.texts);
+  if (seen.notes != before.notes) news += ",\"notes\":" + notes_json(copy.notes);
+  if (seen.facts != before.facts) news += ",\"facts\":" + facts_json(copy.facts);
+  if (seen.outcome != before.outcome) news += ",\"outcome\":" + outcome_json(copy);
+  return news + "}";
 }
 
 std::string Board::png(std::uint64_t number) const {

@@ -24,7 +24,7 @@ namespace veldt::live {
 
 // What a reader has seen of a board. A new one has seen nothing.
 struct Seen {
-  std::uint64_t version = 0;
+  std::uint64_t version = 0, generation = 0;
   std::vector<std::pair<std::int64_t, std::size_t>> series = {};  // merged, and points
   std::uint64_t pictures = 0, texts = 0, notes = 0, facts = 0, outcome = 0;
 };
@@ -48,6 +48,9 @@ class Board {
   // For what has no function of its own: layers, confusion, titles.
   void change(const std::function<void(Record&)>& change);
 
+  // Another state of the same run, as its folder has it; or another run, of which readers are told all.
+  void replace(Record record);
+
   Record record() const;
   // Grows with every change.
   std::uint64_t version() const { return version_; }
@@ -66,7 +69,7 @@ class Board {
   Record record_;
   std::map<std::string, std::size_t> places_;  // of the series
   std::vector<std::uint64_t> numbers_;         // of the pictures
-  std::uint64_t next_number_ = 1;
+  std::uint64_t next_number_ = 1, generation_ = 1;
   // The versions at which each part changed last.
   std::uint64_t pictures_ = 1, texts_ = 1, notes_ = 1, facts_ = 1, outcome_ = 1;
   std::atomic<std::uint64_t> version_ = 1;

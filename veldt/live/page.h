@@ -1,5 +1,5 @@
 // The page that draws records: live ones, which it is sent, or those that it holds, as a report.
-// Tests: tests/live/site_test.cpp, tests/live/report_test.cpp, tests/live/pages_test.py
+// Tests: tests/live/site_test.cpp, tests/app/pages_test.py
 #pragma once
 
 #include <string>

@@ -52,7 +52,9 @@ function panels_of(run) {
     if (!groups.has(f.group)) groups.set(f.group, []);
     groups.get(f.group).push([f.name, f.value]);
   }
-  for (const [name, rows] of groups) parts.push(part_of(name, table_of(["", ""], rows)));
+  const first = ["scores", "run", "choices", "recipe", "data"];
+  const rank = (name) => (first.indexOf(name) + 100) % 100;
+  for (const [name, rows] of [...groups].sort((a, b) => rank(a[0]) - rank(b[0]))) parts.push(part_of(name, table_of(["", ""], rows)));
   if (run.notes.length)
     parts.push(part_of("Notes", table_of(["at", "step", ""],
       [...run.notes].reverse().map((n) => [in_time(n.seconds), n.step.toLocaleString("en"), (n.warning ? "⚠ " : "") + n.text]), [1])));

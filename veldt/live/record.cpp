@@ -54,7 +54,6 @@ void Record::cut_after(std::int64_t last) {
   std::erase_if(pictures, is_later);
   std::erase_if(texts, is_later);
   std::erase_if(notes, is_later);
-  layers.clear();
   confusion.reset();
   worst.clear();
   step = std::min(step, last);

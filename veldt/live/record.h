@@ -97,7 +97,7 @@ struct Record {
   std::optional<ConfusionTable> confusion = {};
   std::vector<WorstExample> worst = {};
 
-  // Leaves out what is of later steps, and what came of the run: it goes on from this step.
+  // Leaves out what is of later steps, and what came of the run, but for its layers: it goes on from here.
   void cut_after(std::int64_t step);
 };
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -13,6 +14,8 @@
 
 namespace veldt::live {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
 constexpr const char* kFormat = "veldt.record";
@@ -126,8 +129,6 @@ ConfusionTable confusion_from(const Json& json) {
   return table;
 }
 
-}  // namespace
-
 Json in_json(const Series& s) {
   Json out = {{"name", clean(s.name)}, {"unit", clean(s.unit)}, {"group", clean(s.group)}};
   out["merged"] = s.merged;
@@ -154,7 +155,7 @@ Json in_json(const Note& n) {
   return {{"step", n.step}, {"seconds", n.seconds}, {"text", clean(n.text)}, {"warning", n.is_warning}};
 }
 
-Json status_in_json(const Record& r) {
+Json status_of(const Record& r) {
   return {{"title", clean(r.title)},
           {"state", clean(r.state)},
           {"device", clean(r.device)},
@@ -166,14 +167,17 @@ Json status_in_json(const Record& r) {
           {"memory_bytes", r.memory_bytes}};
 }
 
-Json facts_in_json(const Record& r) {
-  Json facts = Json::array();
-  for (const Fact& f : r.facts)
-    facts.push_back({{"group", clean(f.group)}, {"name", clean(f.name)}, {"value", clean(f.value)}});
-  return facts;
+Json in_json(const Fact& f) {
+  return {{"group", clean(f.group)}, {"name", clean(f.name)}, {"value", clean(f.value)}};
 }
 
-Json outcome_in_json(const Record& r) {
+template <class Parts> Json list_of(const Parts& parts) {
+  Json list = Json::array();
+  for (const auto& part : parts) list.push_back(in_json(part));
+  return list;
+}
+
+Json outcome_of(const Record& r) {
   Json out = Json::object();
   for (const LayerLine& l : r.layers)
     out["layers"].push_back({{"name", clean(l.name)},
@@ -194,19 +198,44 @@ Json outcome_in_json(const Record& r) {
   return out;
 }
 
+}  // namespace
+
+std::string text_json(const std::string& text) { return io::dump_json(Json(clean(text))); }
+
+std::string status_json(const Record& record) { return io::dump_json(status_of(record)); }
+
+std::string series_json(const Series& series, std::size_t number, std::size_t first) {
+  Json part = in_json(series);
+  part["number"] = number;
+  part["first"] = first;
+  return io::dump_json(part);
+}
+
+std::string pictures_json(const std::vector<Snapshot>& pictures, const std::vector<std::uint64_t>& numbers,
+                          bool with_bytes) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    list.push_back(in_json(pictures[i], with_bytes));
+    list.back()["number"] = numbers[i];
+  }
+  return io::dump_json(list);
+}
+
+std::string texts_json(const std::vector<Text>& texts) { return io::dump_json(list_of(texts)); }
+std::string notes_json(const std::vector<Note>& notes) { return io::dump_json(list_of(notes)); }
+std::string facts_json(const std::vector<Fact>& facts) { return io::dump_json(list_of(facts)); }
+std::string outcome_json(const Record& record) { return io::dump_json(outcome_of(record)); }
+
 std::string to_json(const Record& r) {
   Json out = {{"format", kFormat}, {"version", kRecordVersion}};
-  out["status"] = status_in_json(r);
-  out["facts"] = facts_in_json(r);
-  Json& series = out["series"] = Json::array();
-  for (const Series& s : r.series) series.push_back(in_json(s));
+  out["status"] = status_of(r);
+  out["facts"] = list_of(r.facts);
+  out["series"] = list_of(r.series);
   Json& pictures = out["pictures"] = Json::array();
   for (const Snapshot& p : r.pictures) pictures.push_back(in_json(p, true));
-  Json& texts = out["texts"] = Json::array();
-  for (const Text& t : r.texts) texts.push_back(in_json(t));
-  Json& notes = out["notes"] = Json::array();
-  for (const Note& n : r.notes) notes.push_back(in_json(n));
-  out["outcome"] = outcome_in_json(r);
+  out["texts"] = list_of(r.texts);
+  out["notes"] = list_of(r.notes);
+  out["outcome"] = outcome_of(r);
   return io::dump_json(out);
 }
 

@@ -1,25 +1,31 @@
 // Parts of a record as JSON: for its file, and for the news that a page is sent. Only for this layer.
-// Tests: tests/live/record_test.cpp
+// Tests: tests/live/record_test.cpp, tests/live/board_test.cpp
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "veldt/live/record.h"
 
 namespace veldt::live {
 
-using Json = nlohmann::ordered_json;
-
-// What is not finite is null.
-Json in_json(const Series& series);
-// With its bytes, or without them.
-Json in_json(const Snapshot& picture, bool with_bytes);
-Json in_json(const Text& text);
-Json in_json(const Note& note);
-// What has one value: title, state, step, seconds ..
-Json status_in_json(const Record& record);
-Json facts_in_json(const Record& record);
-// Layers, confusion, worst examples, as far as there are any.
-Json outcome_in_json(const Record& record);
+// A text in quotes, as JSON has it.
+std::string text_json(const std::string& text);
+// An object: what has one value, such as title, state and step.
+std::string status_json(const Record& record);
+// An object; `number` is the series' place in the record, `first` the place of its first point. What is not
+// finite is null.
+std::string series_json(const Series& series, std::size_t number, std::size_t first);
+// A list, with the bytes or without; each has its number.
+std::string pictures_json(const std::vector<Snapshot>& pictures, const std::vector<std::uint64_t>& numbers,
+                          bool with_bytes);
+// Lists.
+std::string texts_json(const std::vector<Text>& texts);
+std::string notes_json(const std::vector<Note>& notes);
+std::string facts_json(const std::vector<Fact>& facts);
+// An object of layers, confusion and worst examples, as far as there are any.
+std::string outcome_json(const Record& record);
 
 }  // namespace veldt::live

@@ -11,8 +11,6 @@
 #include <utility>
 
 #include "veldt/core/error.h"
-#include "veldt/core/escape.h"
-#include "veldt/io/json.h"
 #include "veldt/live/page.h"
 #include "veldt/live/record_json.h"
 
@@ -166,10 +164,10 @@ Response Site::events() const {
   return {.type = "text/event-stream", .stream = [this, reader] {
             std::string events;
             if (!std::exchange(reader->has_begun, true)) {
-              Json runs = Json::array();
               for (const Run& run : runs_)
-                runs.push_back({{"name", escape_controls(run.name)}, {"control", run.control != nullptr}});
-              events = str("event: runs\ndata: ", io::dump_json(runs), "\n\n");
+                events += str(events.empty() ? "" : ",", "{\"name\":", text_json(run.name),
+                              ",\"control\":", run.control != nullptr ? "true" : "false", "}");
+              events = str("event: runs\ndata: [", events, "]\n\n");
             }
             for (std::size_t i = 0; i < runs_.size(); ++i)
               if (const std::string news = runs_[i].board->news(reader->seen[i]); !news.empty())

@@ -4,7 +4,7 @@
 //   site.add("cub", board, &control);
 //   live::HttpServer server([&](const live::Request& r) { return site.answer(r); });
 //   std::puts(site.url(server).c_str());
-// Tests: tests/live/site_test.cpp, tests/live/pages_test.py, tests/fuzz/live.cpp
+// Tests: tests/live/site_test.cpp, tests/app/pages_test.py, tests/fuzz/live.cpp
 #pragma once
 
 #include <memory>

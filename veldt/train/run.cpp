@@ -17,6 +17,22 @@ namespace {
 
 constexpr double kNewsEvery = 0.1;  // seconds
 
+DivergedError divergence(Task& task, const RunState& at, const std::string& kept) {
+  const std::optional<std::string> bad = task.first_bad_parameter();
+  const auto number = [](double x) { return std::isnan(x) ? "nan" : str(x); };  // a NaN may have a sign
+  std::string what = str("training diverged at step ", at.step, ": the loss is ", number(at.loss));
+  for (const auto& [name, loss] : task.losses()) what += str(", of ", name, ' ', number(loss));
+  if (const std::string data = task.bad_data(); !data.empty())
+    return {what, data,
+            str("fix the data (in C++, LoaderOptions::check_finite names the example), or use a smaller "
+                "learning rate; ",
+                kept)};
+  return {what,
+          bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", at.rate)
+              : str("every parameter is still finite, so the step itself overflowed at a rate of ", at.rate),
+          str("use a smaller learning rate; ", kept)};
+}
+
 class Run {
  public:
   Run(Task& task, const RunOptions& options, const Events& events)
@@ -147,24 +163,11 @@ class Run {
   }
 
   [[noreturn]] void diverged() {
-    const std::optional<std::string> bad = task_.first_bad_parameter();
-    const std::string kept =
+    throw divergence(
+        task_, at_,
         checkpoints_ && checkpoints_->saved_step() >= 0
             ? str("the last good checkpoint is ", checkpoints_->path_of(checkpoints_->saved_step()))
-            : std::string("no checkpoint was kept");
-    const auto number = [](double x) { return std::isnan(x) ? "nan" : str(x); };  // a NaN may have a sign
-    std::string what = str("training diverged at step ", at_.step, ": the loss is ", number(at_.loss));
-    for (const auto& [name, loss] : task_.losses()) what += str(", of ", name, ' ', number(loss));
-    if (const std::string data = task_.bad_data(); !data.empty())
-      throw DivergedError(what, data,
-                          str("fix the data (in C++, LoaderOptions::check_finite names the example), or use "
-                              "a smaller learning rate; ",
-                              kept));
-    throw DivergedError(
-        what,
-        bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", at_.rate)
-            : str("every parameter is still finite, so the step itself overflowed at a rate of ", at_.rate),
-        str("use a smaller learning rate; ", kept));
+            : std::string("no checkpoint was kept"));
   }
 
   Task& task_;

@@ -1,0 +1,198 @@
+// The command's side of live pages: addresses, folders of runs, and what runs leave in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/app/command.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/app/run_records.h"
+#include "veldt/live/record.h"
+
+namespace veldt::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+// Three classes that two numbers tell apart.
+class LiveCommand : public testing::Test {
+ protected:
+  LiveCommand() {
+    std::string table = "x,y,class\n";
+    const char* const names[] = {"low", "middle", "high"};
+    for (int i = 0; i < 90; ++i)
+      table += std::to_string(i % 3) + "," + std::to_string(i) + "," + names[i % 3] + "\n";
+    put_bytes(dir_ / "t.csv", table);
+    put_bytes(dir_ / "small.toml", R"toml(
+[data]
+kind = "table"
+path = "t.csv"
+target = "class"
+classes = true
+test = 0.3
+[model]
+layers = ["Linear(8)", "ReLU", "Linear(outputs)"]
+[train]
+steps = 60
+)toml");
+  }
+  Ran train(const std::string& out, const Words& more = {}) const {
+    Words words{"train", dir_ / "small.toml", "--data", dir_ / "", "--out", dir_ / out};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_veldt(words);
+  }
+  Ran fit(const Words& more, const RunOptions& options = {}) const {
+    Words words{"fit", kCub, "-o", dir_ / "cub.safetensors", "--steps", "20", "--prior", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_veldt(words, options);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(LiveCommand, ATrainingLeavesItsRecordAndReport) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const live::Record record = live::load_record(dir_ / "run");
+  EXPECT_EQ(record.state, "done");
+  EXPECT_EQ(record.title, "small");
+  EXPECT_EQ(record.step, 60);
+  ASSERT_EQ(record.layers.size(), 3);
+  EXPECT_EQ(record.layers[0].kind, "Linear(2, 8)");
+  ASSERT_TRUE(record.confusion);
+  std::int64_t examples = 0;
+  for (const std::int64_t count : record.confusion->counts) examples += count;
+  EXPECT_EQ(examples, 27);
+  EXPECT_EQ(record.confusion->classes.size(), 3);
+  const auto has_fact = [&](const std::string& group, const std::string& name) {
+    return std::any_of(record.facts.begin(), record.facts.end(),
+                       [&](const live::Fact& f) { return f.group == group && f.name == name; });
+  };
+  for (const auto& [group, name] : {std::pair{"run", "command"},
+                                    {"recipe", "train.steps"},
+                                    {"machine", "processor"},
+                                    {"versions", "Veldt"},
+                                    {"scores", "test_accuracy"}})
+    EXPECT_TRUE(has_fact(group, name)) << group << ' ' << name;
+  const std::string report = bytes_of(dir_ / "run/report.html");
+  EXPECT_THAT(report, HasSubstr("test_accuracy"));
+  EXPECT_LT(report.size(), 2'000'000);
+}
+
+TEST_F(LiveCommand, AResumedTrainingGoesOnWithItsRecord) {
+  ASSERT_EQ(train("run", {"--until", "0.5"}).exit_code, 0);
+  EXPECT_EQ(live::load_record(dir_ / "run").state, "stopped");
+  ASSERT_EQ(train("run", {"--resume"}).exit_code, 0);
+  const live::Record record = live::load_record(dir_ / "run");
+  EXPECT_EQ(record.state, "done");
+  EXPECT_LT(record.series.at(0).steps.front(), 31);
+  EXPECT_EQ(record.series.at(0).steps.back(), 60);
+}
+
+TEST_F(LiveCommand, AReportCompares) {
+  ASSERT_EQ(train("a").exit_code, 0);
+  ASSERT_EQ(train("b", {"--set", "optimizer.lr=0.1"}).exit_code, 0);
+  const Ran both = run_veldt({"report", dir_ / "a", dir_ / "b", "-o", dir_ / "c.html", "--json"});
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_EQ(nlohmann::json::parse(both.out)["runs"], 2);
+  const Ran all = run_veldt({"report", dir_.path(), "-o", dir_ / "d.html"});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_EQ(bytes_of(dir_ / "c.html"), bytes_of(dir_ / "d.html"));
+  const Ran nameless = run_veldt({"report", dir_ / "a", dir_ / "b"});
+  EXPECT_EQ(nameless.exit_code, 2);
+  EXPECT_TRUE(has_three_lines(nameless.err));
+  fs::remove(dir_ / "a/report.html");
+  EXPECT_EQ(run_veldt({"report", dir_ / "a"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(dir_ / "a/report.html"));
+}
+
+TEST_F(LiveCommand, FoldersWithoutRunsSaySo) {
+  for (const char* verb : {"report", "watch"}) {
+    for (const std::string& path : {dir_ / "nowhere", dir_.path()}) {
+      const Ran ran = run_veldt({verb, path});
+      EXPECT_EQ(ran.exit_code, 2);
+      EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+    }
+    fs::create_directories(dir_ / "bad");
+    put_bytes(dir_ / "bad/record.json", "{\"format\":\"veldt.record\",\"version\":1,\"series\":7}");
+    const Ran bad = run_veldt({verb, dir_ / "bad"});
+    EXPECT_TRUE(has_three_lines(bad.err)) << bad.err;
+    EXPECT_NE(bad.exit_code, 0);
+    fs::remove_all(dir_ / "bad");
+  }
+}
+
+TEST_F(LiveCommand, NamesOfRunsAreAsShortAsTheyDiffer) {
+  for (const char* run : {"x/one", "y/one", "y/two"}) {
+    fs::create_directories(dir_ / run);
+    live::save_record({}, dir_ / run);
+  }
+  const auto all = app::run_folders({dir_ / "x", dir_ / "y/one", dir_ / "y/two"});
+  ASSERT_EQ(all.size(), 3);
+  EXPECT_EQ(all[0].first, "x/one");
+  EXPECT_EQ(all[1].first, "y/one");
+  EXPECT_EQ(all[2].first, "two");
+}
+
+TEST_F(LiveCommand, ThePageHasAnAddressWithAToken) {
+  const Ran ran = fit({"--quiet", "--live"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(std::regex_search(
+      ran.err, std::regex("^veldt: live page: http://127\\.0\\.0\\.1:[0-9]+/\\?token=[0-9a-f]{32}\n")))
+      << ran.err;
+  EXPECT_THAT(ran.err, Not(HasSubstr("warning")));
+}
+
+TEST_F(LiveCommand, OtherMachinesReachItOnlyWhenThatIsWrittenOut) {
+  const Ran ran = fit({"--live", "0.0.0.0:0"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("warning: 0.0.0.0:"));
+  EXPECT_THAT(ran.err, HasSubstr("is reached from other machines"));
+}
+
+TEST_F(LiveCommand, BadAddressesAreRefusedBeforeTheFit) {
+  for (const char* address : {"70000", "x", "localhost:80", ":80x", "1.2.3.4.5:80", "8.8.8.8:0"}) {
+    const Ran ran = fit({"--live", address});
+    EXPECT_NE(ran.exit_code, 0) << address;
+    EXPECT_THAT(ran.err, HasSubstr("veldt: error: ")) << address;
+    EXPECT_FALSE(fs::exists(dir_ / "cub.safetensors")) << address;
+  }
+}
+
+TEST_F(LiveCommand, AFitLeavesEventsForTensorboard) {
+  const Ran ran = fit({"--tensorboard", dir_ / "tb"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(dir_ / "tb")) {
+    ++files;
+    const std::string bytes = bytes_of(entry.path().string());
+    for (const char* tag : {"loss", "PSNR", "rate", "parameters/", "gradients/", "picture", "brain.Event:2"})
+      EXPECT_THAT(bytes, HasSubstr(tag));
+  }
+  EXPECT_EQ(files, 1);
+}
+
+// A folder that cannot be written is found before the work; one that fills up ends nothing.
+TEST_F(LiveCommand, AFolderThatIsNoneIsRefused) {
+  put_bytes(dir_ / "file", "x");
+  const Ran ran = fit({"--tensorboard", dir_ / "file"});
+  EXPECT_EQ(ran.exit_code, 6);
+  EXPECT_THAT(ran.err, HasSubstr("veldt: error: "));
+}
+
+TEST_F(LiveCommand, WatchShowsUntilItIsAskedToEnd) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const Ran ran = run_veldt({"watch", dir_ / "run"}, {.signals = {{1.0, SIGINT}}});
+  EXPECT_EQ(ran.exit_code, 130);
+  EXPECT_THAT(ran.err, HasSubstr("live page: http://127.0.0.1:"));
+  EXPECT_THAT(ran.err, HasSubstr("watching 1 run; Ctrl-C ends it"));
+}
+
+}  // namespace
+}  // namespace veldt::test

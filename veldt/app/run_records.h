@@ -1,0 +1,15 @@
+// The records of runs in folders, for those who look at them afterwards or from elsewhere.
+// Tests: tests/app/live_test.cpp
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace veldt::app {
+
+// Name and folder of each run: `paths` are folders of runs, or folders of such folders. Names are as short as
+// they can be to differ. Throws UsageError for a path without a run.
+std::vector<std::pair<std::string, std::string>> run_folders(const std::vector<std::string>& paths);
+
+}  // namespace veldt::app
