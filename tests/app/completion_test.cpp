@@ -79,7 +79,7 @@ TEST_F(BashCompletion, OffersVerbs) {
   for (const char* verb : {"fit", "render", "csv", "completion", "help"})
     EXPECT_EQ(std::count(all.begin(), all.end(), verb), 1) << verb;
   EXPECT_EQ(offered("veldt ren"), Offers{"render"});
-  EXPECT_EQ(offered("veldt re"), (Offers{"render", "resize"}));
+  EXPECT_EQ(offered("veldt re"), (Offers{"render", "report", "resize"}));
   EXPECT_EQ(offered("veldt csv ''"), (Offers{"decode", "encode"}));
   EXPECT_EQ(offered("veldt help ren"), Offers{"render"});
 }

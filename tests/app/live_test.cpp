@@ -178,6 +178,14 @@ TEST_F(LiveCommand, AFitLeavesEventsForTensorboard) {
   EXPECT_EQ(files, 1);
 }
 
+TEST_F(LiveCommand, ATraceHasKernelsWithTheirTimes) {
+  const Ran ran = fit({"--trace", dir_ / "trace.json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto trace = nlohmann::json::parse(bytes_of(dir_ / "trace.json"));
+  EXPECT_GT(trace["traceEvents"].size(), 20);
+  EXPECT_THAT(ran.err, Not(HasSubstr("GFLOP/s")));  // which is --profile's
+}
+
 // A folder that cannot be written is found before the work; one that fills up ends nothing.
 TEST_F(LiveCommand, AFolderThatIsNoneIsRefused) {
   put_bytes(dir_ / "file", "x");

@@ -101,7 +101,9 @@ def look_at(run, folder):
         for at in ("0", "Math.floor(max / 2)", "max"):
             browser.run(f"const s = document.getElementById('when'), max = Number(s.max); s.value = {at};"
                         "s.dispatchEvent(new Event('input'));")
-            time.sleep(0.5)
+            browser.wait("const p = drawn(runs[0])[Number(document.getElementById('when').value)];"
+                         "return document.querySelector('#figure0 figcaption').textContent"
+                         " === `step ${p.step.toLocaleString('en')}`", what="its pixels")
             stages.append(browser.wait(DIFFERENCE, what="a picture"))
             browser.picture(os.path.join(folder, f"stage{len(stages)}.png"))
         print("stages:", stages)

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <functional>
 
 #include "veldt/core/error.h"
@@ -56,6 +58,34 @@ TEST(Profile, SeesBackwardAndReplays) {
   const std::vector<Profile::Line> lines = profile.lines();
   ASSERT_TRUE(find(lines, "tanh slope"));
   EXPECT_EQ(find(lines, "tanh slope")->calls, 2);
+}
+
+// What the Trace Event Format asks of complete events: a name, a category, a process, a thread, and times in
+// microseconds; here also that calls of one thread do not overlap.
+TEST(Profile, KeepsTheFirstCallsForATrace) {
+  Tensor w = Tensor::of({2}, {1, 2}).set_requires_grad();
+  Profile profile(8);
+  for (int i = 0; i < 4; ++i) sum(tanh(w)).backward();
+  ASSERT_EQ(profile.spans().size(), 8);
+  const auto trace = nlohmann::json::parse(profile.trace());
+  double end = 0;
+  int calls = 0, gradients = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    EXPECT_TRUE(event["name"].is_string() && event["pid"].is_number_integer() &&
+                event["tid"].is_number_integer());
+    if (event["ph"] == "M") continue;
+    EXPECT_EQ(event["ph"], "X");
+    EXPECT_TRUE(event["cat"] == "forward" || event["cat"] == "backward");
+    EXPECT_GE(event["ts"].get<double>(), end - 0.002);
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    end = event["ts"].get<double>() + event["dur"].get<double>();
+    EXPECT_GE(event["args"]["bytes"].get<std::int64_t>(), 0);
+    gradients += event["args"].contains("gradient of") ? 1 : 0;
+    ++calls;
+  }
+  EXPECT_EQ(calls, 8);
+  EXPECT_GE(gradients, 1);
+  EXPECT_TRUE(Profile().spans().empty());
 }
 
 TEST(Profile, PrintsATableThatAddsUp) {

@@ -15,6 +15,7 @@
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/prior.h"
+#include "veldt/app/profiling.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
 #include "veldt/app/reasons.h"
@@ -29,7 +30,6 @@
 #include "veldt/io/json.h"
 #include "veldt/io/sound.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/tensor/profile.h"
 
 namespace veldt::app {
 namespace {
@@ -47,7 +47,8 @@ struct FitFlags {
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
   LiveFlags live;
-  bool explain = false, dry_run = false, profile = false, in_parts = false;
+  ProfileFlags profile;
+  bool explain = false, dry_run = false, in_parts = false;
 };
 
 // "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
@@ -346,8 +347,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   show_fit(live, fitter, truth,
            flags.checkpoints.directory.empty() ? std::function<void()>(save_now) : nullptr);
   const auto is_stopped = [&] { return signal.requested() || live.control().should_stop(); };
-  std::optional<Profile> profile;
-  if (flags.profile && ranks.is_first()) profile.emplace();
+  Profiling profiling(ranks.is_first() ? flags.profile : ProfileFlags());
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
     const std::string resume = ranks.launched(command_to_resume(context, "fit"));
     ranks.resume_with(resume);
@@ -381,8 +381,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
         fmt::format("finding what lies between the pixels took all of --time, and one step was taken; give "
                     "more than {:.1f} s",
                     run.seconds));
-  if (profile) write_stderr(profile->table());
-  profile.reset();
+  profiling.finish();
   fitter.field().save(flags.output);
   live.finish(run.stop == train::Stop::asked ? "stopped" : "done", run.steps);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
@@ -522,8 +521,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
              "print the time, memory and files it would need, and write nothing")
       .waives(output)
       .command_line_only();
-  add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
-      .command_line_only();
+  add_profile(verb, flags->profile, "print to stderr where the time went, kernel by kernel");
   add_threads(verb, context);
   verb.examples(
       "  veldt fit cub.png -o cub.safetensors\n"

@@ -12,6 +12,7 @@
 
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
+#include "veldt/app/profiling.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
 #include "veldt/app/recipe_files.h"
@@ -40,7 +41,6 @@
 #include "veldt/recipe/whitening.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/tensor/profile.h"
 
 namespace veldt::app {
 namespace {
@@ -440,8 +440,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
   show_training(live, recipe, training.data, training.model, device.device);
   events = live.listening(events, training.model);
-  std::optional<Profile> profile;
-  if (flags.profile && ranks.alone()) profile.emplace();
+  Profiling profiling(ranks.alone() ? flags.profile : ProfileFlags());
   const train::FitResult result =
       training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
                             fit_options(flags, training, ranks), events, [&](const train::Evaluation& e) {
@@ -449,8 +448,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                               live.add(e);
                             });
   view.finish();
-  if (profile) write_stderr(profile->table());
-  profile.reset();
+  profiling.finish();
   ranks.report_timeline(flags.out);
   if (!ranks.is_first()) return kOk;  // and ends as rank 0 does
   if (result.run.stop == train::Stop::asked) {
@@ -512,10 +510,9 @@ Run add_train(VerbOptions& verb, Context& context) {
              "check whether one batch can be learned by heart, and train nothing")
       .excludes(find_rate)
       .command_line_only();
-  add_switch(
-      verb, "--profile", flags->profile,
-      "print to stderr where the time went: kernel by kernel, or what several processes sent and waited for")
-      .command_line_only();
+  add_profile(verb, flags->profile,
+              "print to stderr where the time went: kernel by kernel, or what several processes sent and "
+              "waited for");
   add_count(verb, "--exact", flags->exact, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
       .command_line_only();
@@ -537,7 +534,7 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  mpirun -n 4 veldt train recipes/mnist.toml              four processes, one training\n"
       "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");
   return [flags, &context] {
-    Ranks ranks(context, flags->profile);
+    Ranks ranks(context, flags->profile.table);
     return ranks.run([&] { return train_recipe(*flags, context, ranks); });
   };
 }

@@ -220,11 +220,13 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
   LiveRun live(live_options(flags), context);
   show_recipe(live, recipe, device.device);
   events = live.listening(events, *learner.policy);
+  Profiling profiling(flags.profile);
   const rl::FitResult result = rl::fit(*learner.agent, options, events, [&](const rl::Evaluation& e) {
     view.update(e);
     live.board().add_value("val return", e.step, e.seconds, e.returns.mean);
   });
   view.finish();
+  profiling.finish();
   live.finish(result.run.stop == train::Stop::asked ? "stopped" : "done", result.run.steps);
   if (result.run.stop == train::Stop::asked && !result.run.checkpoint_error) {
     if (!signal.requested() && flags.until < 1)

@@ -8,6 +8,7 @@
 
 #include "veldt/app/frame.h"
 #include "veldt/app/live_flags.h"
+#include "veldt/app/profiling.h"
 #include "veldt/cli/context.h"
 #include "veldt/recipe/recipe.h"
 #include "veldt/train/loop.h"
@@ -23,8 +24,9 @@ struct TrainFlags {
   std::int64_t exact = 0;  // parts of a batch; 0: one for each process
   double until = 1;
   LiveFlags live;
+  ProfileFlags profile;
   bool half_gradients = false, share_optimizer = false, sync_batch_norm = false;
-  bool profile = false, resume = false, find_rate = false, overfit = false;
+  bool resume = false, find_rate = false, overfit = false;
 };
 
 // A file of the run's folder.

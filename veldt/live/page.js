@@ -131,12 +131,20 @@ function figure(id, caption) {
     node = element("figure", {id}, element("canvas", {width: 1, height: 1}), element("figcaption"));
     $("figures").append(node);
   }
-  if (node.lastChild.textContent !== caption) node.lastChild.textContent = caption;
+  node.caption = caption;
   return node.firstChild;
 }
 
+// The caption is that of the pixels, which may still be on their way.
+function say(canvas) {
+  const node = canvas.parentNode;
+  if (node.lastChild.textContent !== node.caption) node.lastChild.textContent = node.caption;
+}
+
 function put(canvas, image) {
-  if (!image || canvas.drawn === image) return;
+  if (!image) return;
+  say(canvas);
+  if (canvas.drawn === image) return;
   canvas.width = image.naturalWidth;
   canvas.height = image.naturalHeight;
   canvas.getContext("2d").drawImage(image, 0, 0);
@@ -146,7 +154,9 @@ function put(canvas, image) {
 
 // Grey is equal, brighter and darker are too bright and too dark, four times as strong.
 function put_difference(canvas, now, truth) {
-  if (!now || !truth || (canvas.drawn === now && canvas.of === truth)) return;
+  if (!now || !truth) return;
+  say(canvas);
+  if (canvas.drawn === now && canvas.of === truth) return;
   const w = canvas.width = now.naturalWidth, h = canvas.height = now.naturalHeight;
   const pen = canvas.getContext("2d", {willReadFrequently: true});
   const pixels = (image) => { pen.clearRect(0, 0, w, h); pen.drawImage(image, 0, 0, w, h); return pen.getImageData(0, 0, w, h); };

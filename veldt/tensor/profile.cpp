@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 
 #include "veldt/core/error.h"
@@ -59,11 +60,17 @@ void Profile::on_call(const KernelCall& call, const Backend& backend) {
   call.run(backend);
   backend.synchronize();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  Line& line = lines_[call.name(backend) + (is_lent(call, backend) ? " (on the cpu)" : "")];
+  const std::string name = call.name(backend) + (is_lent(call, backend) ? " (on the cpu)" : "");
+  double bytes = 0;
+  for (const View& view : call.views()) bytes += bytes_of(view);
+  Line& line = lines_[name];
   ++line.calls;
   line.seconds += spent.count();
   line.flops += call.flops();
-  for (const View& view : call.views()) line.bytes += bytes_of(view);
+  line.bytes += bytes;
+  if (spans_.size() >= most_spans_) return;
+  const std::chrono::duration<double> since = start - begin_;
+  spans_.push_back({name, backward_of(), since.count(), spent.count(), bytes, call.flops(), backend.device});
 }
 
 std::vector<Profile::Line> Profile::lines() const {
@@ -75,6 +82,29 @@ std::vector<Profile::Line> Profile::lines() const {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Line& a, const Line& b) { return a.seconds > b.seconds; });
   return sorted;
+}
+
+std::string Profile::trace() const {
+  std::string out =
+      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
+      "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"Veldt\"}}";
+  const auto lane = [](Device device) { return 1 + static_cast<int>(device.kind); };
+  std::map<int, std::string> lanes;
+  for (const Span& s : spans_) lanes.emplace(lane(s.device), name_of(s.device.kind));
+  for (const auto& [number, name] : lanes)
+    out += str(",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":", number,
+               ",\"args\":{\"name\":\"", name, "\"}}");
+  char times[96];
+  for (const Span& s : spans_) {
+    std::snprintf(times, sizeof times, ",\"ts\":%.3f,\"dur\":%.3f", 1e6 * s.begin, 1e6 * s.seconds);
+    out += str(",\n{\"name\":\"", s.name, "\",\"cat\":\"", s.gradient_of == nullptr ? "forward" : "backward",
+               "\",\"ph\":\"X\",\"pid\":1,\"tid\":", lane(s.device), static_cast<const char*>(times),
+               ",\"args\":{\"bytes\":", static_cast<std::int64_t>(s.bytes),
+               ",\"flops\":", static_cast<std::int64_t>(s.flops));
+    if (s.gradient_of != nullptr) out += str(",\"gradient of\":\"", s.gradient_of, "\"");
+    out += "}}";
+  }
+  return out + "\n]}\n";
 }
 
 std::string Profile::table() const {
