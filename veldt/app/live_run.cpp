@@ -265,6 +265,8 @@ void LiveRun::add(const train::Evaluation& evaluation) {
       events.add_scalar("val/" + name, evaluation.step, value);
     events.flush();
   });
+  if (sample_ && (options_.flags.live || events_))
+    samples_.spend([&] { add_text("sample", evaluation.step, sample_()); });
 }
 
 void LiveRun::add_text(const std::string& name, std::int64_t step, const std::string& text) {

@@ -72,6 +72,8 @@ class LiveRun {
   void draws(Draw picture) { picture_ = std::move(picture); }
   // What a viewer's wish to save does in a run without checkpoints.
   void saves(std::function<void()> save) { save_ = std::move(save); }
+  // Writes a sample, now and then after an evaluation, while somebody may watch.
+  void writes(std::function<std::string()> sample) { sample_ = std::move(sample); }
   void add_picture(const std::string& name, std::int64_t step, const Tensor& levels);
   void add_text(const std::string& name, std::int64_t step, const std::string& text);
   void set_facts(const std::string& group, const std::vector<std::pair<std::string, std::string>>& facts);
@@ -95,9 +97,10 @@ class LiveRun {
   std::optional<live::EventFile> events_;
   std::unique_ptr<live::HttpServer> server_;
   Draw picture_;
+  std::function<std::string()> sample_;
   std::function<void()> save_;
   std::function<void(const std::string&)> warn_;
-  Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1}, histograms_{0.01, 0.2, 5};
+  Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1}, histograms_{0.01, 0.2, 5}, samples_{0.01, 0.3, 2};
   double seconds_ = 0;
   std::int64_t step_ = 0, drawn_step_ = -1;
   bool is_finished_ = false;

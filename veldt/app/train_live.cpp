@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/io/json.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/ops/create.h"
 #include "veldt/recipe/trained_file.h"
+#include "veldt/recipe/writing.h"
 
 namespace veldt::app {
 namespace {
@@ -53,6 +55,11 @@ void show_training(LiveRun& live, const recipe::Recipe& recipe, const recipe::Da
   show_recipe(live, recipe, device);
   live.set_facts("data", {{"examples", std::to_string(data.train->size())},
                           {"parameters", std::to_string(model.parameter_count())}});
+  if (recipe.kind == "text")
+    live.writes([&] {
+      const nn::Evaluating now(model);
+      return recipe::written_text(recipe, data.facts, model, {.count = 200});
+    });
   std::vector<live::LayerLine> layers;
   const recipe::ModelFacts& facts = data.facts.model;
   if (facts.target.rank() == 0)  // a network of two inputs has no shape to show them by

@@ -17,7 +17,7 @@ namespace veldt::app {
 LiveRun::Options live_options(const TrainFlags& flags);
 // The recipe's values as facts.
 void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device);
-// The same, and the network's layers, as far as it takes a single input.
+// The same, and the network's layers, as far as it takes a single input; of a text samples. Keeps references.
 void show_training(LiveRun& live, const recipe::Recipe& recipe, const recipe::Data& data, nn::Graph& model,
                    Device device);
 
