@@ -43,6 +43,18 @@ function ticks(low, high, count) {
   return found;
 }
 
+// The same of a scale of powers: 1, 2 and 5 of each decade, or only some of the powers.
+function power_ticks(low, high) {
+  const first = Math.floor(low), last = Math.ceil(high), found = [];
+  const every = Math.max(1, Math.ceil((last - first) / 6)), parts = high - low < 2.5 ? [1, 2, 5] : [1];
+  for (let power = first; power <= last; power += every)
+    for (const part of parts) {
+      const t = Math.log10(part) + power;
+      if (t >= low && t <= high) found.push(t);
+    }
+  return found;
+}
+
 // A moving average whose beginning is not drawn to 0.
 function smoothed(values, weight) {
   let mean = 0, left = 1;
@@ -107,14 +119,14 @@ class Chart {
     if (x1 === x0) x1 = x0 + 1;
     const px = (x) => left + (x - x0) / (x1 - x0) * width;
     const py = (y) => top + (1 - (f(y) - low) / (high - low)) * height;
-    for (const t of ticks(low, high, 4)) {
+    for (const t of this.is_log ? power_ticks(low, high) : ticks(low, high, 4)) {
       const y = top + (1 - (t - low) / (high - low)) * height;
       this.drawing.append(svg("line", {x1: left, x2: box.width - right, y1: y, y2: y, class: "grid"}),
         svg("text", {x: left - 5, y: y + 4, "text-anchor": "end"}, in_short(this.is_log ? 10 ** t : t)));
     }
     const by_time = this.options.across() === "seconds";
     for (const t of ticks(x0, x1, Math.max(2, Math.floor(width / 90))))
-      this.drawing.append(svg("text", {x: px(t), y: box.height - 5, "text-anchor": t === x0 ? "start" : "middle"},
+      this.drawing.append(svg("text", {x: px(t), y: box.height - 5, "text-anchor": px(t) < left + 12 ? "start" : px(t) > box.width - right - 12 ? "end" : "middle"},
         by_time ? in_time(t) : in_short(t)));
     const path = (x, y) => {
       let text = "", pen = "M";

@@ -198,7 +198,7 @@ function show_pictures() {
   }
   for (const node of [...$("figures").children]) if (!wanted.includes(node.id)) node.remove();
   if ($("beside")) $("figures").append($("beside"));
-  $("when_text").textContent = picture ? `step ${picture.step.toLocaleString("en")}${follows && is_live ? ", now" : ""}` : "";
+  $("when_text").textContent = picture ? `step ${picture.step.toLocaleString("en")}${follows && is_live && run.status.state === "running" ? ", now" : ""}` : "";
   slider.setAttribute("aria-valuetext", $("when_text").textContent);
 }
 
