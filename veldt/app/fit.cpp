@@ -12,6 +12,7 @@
 #include "veldt/app/fit_jobs.h"
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
+#include "veldt/app/picture_panel.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
@@ -39,7 +40,7 @@ struct FitFlags {
   std::string style = "auto", source = "area";
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
-  std::string prior, init;
+  std::string prior, init, picture = "auto";
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
@@ -152,7 +153,7 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
 }
 
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
-                         ProgressLine& line, const StopOnSignal& signal, Ranks& ranks) {
+                         ProgressLine& line, PicturePanel& panel, const StopOnSignal& signal, Ranks& ranks) {
   train::Events events;
   events.should_stop = [&signal] { return signal.requested(); };
   events.on_checkpoint = [&ranks, &context, &line](std::int64_t step, const std::string& path) {
@@ -161,6 +162,7 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
   };
   if (!ranks.is_first()) return events;
   events.on_progress = [&line](const train::Progress& p) { line.update(p); };
+  events.on_step = [&panel](std::int64_t, double) { panel.on_step(); };
   events.on_warning = [&line](const std::string& text) { line.warn(text); };
   const auto begin = [&flags, &context, &line](std::int64_t step) {
     if (flags.checkpoints.resume && step == 0 && !context.quiet)
@@ -180,7 +182,8 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
     begin(step);
     if (step == 0) preview(step);
   };
-  events.on_step = [&flags, preview](std::int64_t step, double) {
+  events.on_step = [&flags, &panel, preview](std::int64_t step, double) {
+    panel.on_step();
     if (step % flags.preview_every == 0) preview(step);
   };
   return events;
@@ -333,6 +336,8 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
+  PicturePanel panel(line, fitter.field(),
+                     context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()));
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
@@ -349,7 +354,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   };
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
   const train::RunResult run = fitter.run(
-      flags.checkpoints, events_for(flags, context, fitter, line, signal, ranks), teaching, closing);
+      flags.checkpoints, events_for(flags, context, fitter, line, panel, signal, ranks), teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
@@ -492,6 +497,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
+  add_choice(
+      verb, "--picture", flags->picture, picture_ways(),
+      "show on the terminal what is learned so far: by what the terminal can, or as half blocks of colour");
   add_max_pixels(verb, flags->max_pixels, true);
   add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
