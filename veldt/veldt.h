@@ -179,4 +179,5 @@
 #include "veldt/field/prior.h"
 #include "veldt/field/reasons.h"
 #include "veldt/field/signal.h"
+#include "veldt/field/morph.h"
 #include "veldt/field/sound_field.h"

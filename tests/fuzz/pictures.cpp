@@ -248,13 +248,20 @@ std::vector<std::string> pixel_words() {
 }  // namespace
 
 std::vector<Target> picture_targets() {
-  return {{"png", read_png, png_seeds, png_words}, {"jpeg", read_picture, jpeg_seeds},
-          {"webp", read_picture, webp_seeds},      {"gif", read_picture, gif_seeds},
-          {"apng", read_apng, apng_seeds, apng_words}, {"gif_frames", read_gif_frames, gif_seeds},
-          {"bmp", read_picture, bmp_seeds},        {"pnm", read_picture, pnm_seeds},
-          {"tiff", read_picture, tiff_seeds},      {"avif", read_picture, avif_seeds},
-          {"heif", read_picture, heif_seeds},      {"jxl", read_picture, jxl_seeds},
-          {"exif", read_exif, exif_seeds},         {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
+  return {{"png", read_png, png_seeds, png_words},
+          {"jpeg", read_picture, jpeg_seeds},
+          {"webp", read_picture, webp_seeds},
+          {"gif", read_picture, gif_seeds},
+          {"apng", read_apng, apng_seeds, apng_words},
+          {"gif_frames", read_gif_frames, gif_seeds},
+          {"bmp", read_picture, bmp_seeds},
+          {"pnm", read_picture, pnm_seeds},
+          {"tiff", read_picture, tiff_seeds},
+          {"avif", read_picture, avif_seeds},
+          {"heif", read_picture, heif_seeds},
+          {"jxl", read_picture, jxl_seeds},
+          {"exif", read_exif, exif_seeds},
+          {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
 }
 
 }  // namespace veldt::fuzz

@@ -89,7 +89,8 @@ std::string three_frames(int dispose, int blend) {
       test::make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB_ALPHA}, joined({kRed, kRed}));
   const std::size_t at = png.find("IDAT") - 4, end = png.find("IEND") - 4;
   return png.substr(0, at) + test::chunk("acTL", test::big_endian(3) + test::big_endian(0)) +
-         control(0, 2, 1, 0, 0, 0, 0) + png.substr(at, end - at) + control(1, 1, 1, 1, 0, dispose, blend, 3, 0) +
+         control(0, 2, 1, 0, 0, 0, 0) + png.substr(at, end - at) +
+         control(1, 1, 1, 1, 0, dispose, blend, 3, 0) +
          test::chunk("fdAT", test::big_endian(2) + picture_data(1, 1, kHalf)) +
          control(3, 1, 1, 0, 0, 0, 1, 0) +
          test::chunk("fdAT", test::big_endian(4) + picture_data(1, 1, kNone)) + png.substr(end);
@@ -127,8 +128,8 @@ TEST(ReadClip, GivesBackWhatVeldtWrites) {
     EXPECT_EQ(test::bytes_in(clip.frames), all) << channels;
     EXPECT_THAT(clip.seconds, ElementsAre(0.25, 0.25, 0.25));
     EXPECT_EQ(read_picture(dir / "a.apng").info.pictures, 3);
-    EXPECT_NEAR(static_cast<double>(film.bytes()), static_cast<double>(std::filesystem::file_size(dir / "a.apng")),
-                200);
+    EXPECT_NEAR(static_cast<double>(film.bytes()),
+                static_cast<double>(std::filesystem::file_size(dir / "a.apng")), 200);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
+#include "veldt/app/film_maker.h"
 #include "veldt/app/fit_jobs.h"
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
@@ -35,7 +36,7 @@ namespace {
 
 struct FitFlags {
   std::vector<std::string> inputs;
-  std::string input, output, device = "auto", preview;
+  std::string input, output, device = "auto", preview, film;
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
   std::string style = "auto", source = "area";
   std::string precision = "auto";
@@ -45,7 +46,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
-  bool explain = false, dry_run = false, profile = false, in_parts = false;
+  bool explain = false, dry_run = false, profile = false, in_parts = false, still = false;
 };
 
 // "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
@@ -152,39 +153,49 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
   context.out.text(score.in_words(is_sound) + "\n");
 }
 
+// Those who watch a fit: the terminal's picture, and the film if there is one.
+struct Watchers {
+  PicturePanel panel;
+  std::optional<FilmMaker> film;
+};
+
+// An IoError of what only watches is a warning: the disk may have space again later, and training matters
+// more.
+template <class Write> void write_or_warn(ProgressLine& line, const Write& write) {
+  try {
+    write();
+  } catch (const IoError& e) {
+    line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
+  }
+}
+
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
-                         ProgressLine& line, PicturePanel& panel, const StopOnSignal& signal, Ranks& ranks) {
+                         ProgressLine& line, Watchers& watchers, const StopOnSignal& signal, Ranks& ranks) {
   train::Events events;
   events.should_stop = [&signal] { return signal.requested(); };
-  events.on_checkpoint = [&ranks, &context, &line](std::int64_t step, const std::string& path) {
+  events.on_checkpoint = [&](std::int64_t step, const std::string& path) {
     ranks.saved(path);
     if (!context.quiet) line.note(fmt::format("step {}: checkpoint {}", step, path));
+    if (watchers.film) write_or_warn(line, [&] { watchers.film->save(); });
   };
   if (!ranks.is_first()) return events;
   events.on_progress = [&line](const train::Progress& p) { line.update(p); };
-  events.on_step = [&panel](std::int64_t, double) { panel.on_step(); };
   events.on_warning = [&line](const std::string& text) { line.warn(text); };
-  const auto begin = [&flags, &context, &line](std::int64_t step) {
+  const auto preview = [&](std::int64_t step) {
+    if (flags.preview.empty() || step % flags.preview_every != 0) return;
+    write_or_warn(line, [&] { write_preview(flags, fitter.field(), step); });
+  };
+  events.on_start = [&, preview](std::int64_t step) {
     if (flags.checkpoints.resume && step == 0 && !context.quiet)
       line.note(fmt::format("there was no run to resume in {}; this begins it", flags.checkpoints.directory));
-  };
-  events.on_start = begin;
-  if (flags.preview.empty()) return events;
-  const auto preview = [&flags, &fitter, &line](std::int64_t step) {
-    try {
-      write_preview(flags, fitter.field(), step);
-    } catch (
-        const IoError& e) {  // the disk may have space again later, and training matters more than a preview
-      line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
-    }
-  };
-  events.on_start = [begin, preview](std::int64_t step) {
-    begin(step);
+    if (watchers.film && !watchers.film->begin(step) && !context.quiet)
+      line.note(fmt::format("{} begins at step {}: there was no film of the steps before", flags.film, step));
     if (step == 0) preview(step);
   };
-  events.on_step = [&flags, &panel, preview](std::int64_t step, double) {
-    panel.on_step();
-    if (step % flags.preview_every == 0) preview(step);
+  events.on_step = [&watchers, preview](std::int64_t step, double) {
+    watchers.panel.on_step();
+    if (watchers.film) watchers.film->on_step(step);
+    preview(step);
   };
   return events;
 }
@@ -206,6 +217,8 @@ void check_flags(const FitFlags& flags, Context& context) {
           "name it .safetensors");
   if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
+  if (!flags.film.empty())
+    check_output(flags.film, "--film", {flags.input, flags.output, flags.preview}, context);
 }
 
 constexpr const char* kDraw = "draw";
@@ -250,7 +263,9 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
 
 // "48x48 as pixel art (24 colours, and no soft step)"
 std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
-  const std::string size = Drawing(fitter.field()).in_words();
+  std::string size = Drawing(fitter.field()).in_words();
+  if (const field::FieldOptions& o = fitter.field().options(); o.is_clip())
+    size += fmt::format(", {} frames in {:.3g} s,", o.frames, o.seconds);
   if (!has_kind) return size;
   const field::PictureKind& kind = fitter.choices().kind;
   const bool is_smooth = kind.style == field::Style::pixel && !fitter.choices().field.squares;
@@ -294,16 +309,16 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (flags.in_parts && ranks.alone())
     throw UsageError("--in-parts is for several processes", "one has all rows of the picture",
                      "leave it out, or start Veldt by mpirun");
-  const field::Signal truth = ranks.alone() ? load_signal(flags.input, flags.max_pixels, context)
+  const field::Signal truth = ranks.alone() ? load_signal(flags.input, flags.max_pixels, context, flags.still)
                                             : load_signal(flags.input, flags.max_pixels, context,
-                                                          *ranks.communicator(), flags.in_parts);
+                                                          *ranks.communicator(), flags.in_parts, flags.still);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
   wishes.ranks = ranks.communicator();
   if (!flags.init.empty()) wishes.init = std::make_shared<field::Field>(field::Field::load(flags.init));
   std::shared_ptr<const field::Prior> given_prior;
-  if (!truth.is_sound()) {
+  if (!truth.is_sound() && !truth.is_clip()) {
     if (!priors) priors = priors_from(flags.prior);
     given_prior = priors->given;
     wishes.prior = priors->means;
@@ -315,29 +330,35 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
-                           truth.is_sound() ? "this is a sound" : "this fit uses no prior of its kind"));
+                           truth.is_sound()  ? "this is a sound"
+                           : truth.is_clip() ? "this is a clip"
+                                             : "this fit uses no prior of its kind"));
   if (!flags.preview.empty() && ranks.is_first())
     DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
+  std::optional<FilmMaker> film;
+  if (!flags.film.empty() && ranks.is_first()) film.emplace(flags.film, fitter.field());
   if (!context.quiet) {
     const field::FitChoices& choices = fitter.choices();
     print_note(fmt::format(
         "{} {} with {}, {} parameters, in {}{}, on {}", flags.dry_run ? "would fit" : "fitting",
-        what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(choices.field)),
-        fitter.field().parameter_count(), field::name_of(choices.precision),
+        what_is_fitted(fitter, !truth.is_sound() && !truth.is_clip() && !wishes.simba),
+        name_of(model_of(choices.field)), fitter.field().parameter_count(), field::name_of(choices.precision),
         ranks.in_words() + rows_in_words(truth), device.reason));
   }
   std::vector<field::Reason> reasons;
   if (flags.explain && ranks.is_first()) reasons = reasons_for(flags, fitter.choices(), truth);
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
-    return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
-                       context);
+    return dry_run_fit(fitter,
+                       {flags.output, flags.preview, flags.film, flags.preview_every, flags.checkpoints},
+                       reasons, context);
   const StopOnSignal& signal = *stop;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
-  PicturePanel panel(line, fitter.field(),
-                     context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()));
+  Watchers watchers{
+      {line, fitter.field(), context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal())},
+      std::move(film)};
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
@@ -353,12 +374,13 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     return !signal.requested();
   };
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
-  const train::RunResult run = fitter.run(
-      flags.checkpoints, events_for(flags, context, fitter, line, panel, signal, ranks), teaching, closing);
+  const train::RunResult run =
+      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, watchers, signal, ranks),
+                 teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
-    if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), *ranks.communicator());
+    if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), truth, *ranks.communicator());
     return kOk;  // and ends as rank 0 does
   }
   if (run.stop == train::Stop::asked && run.steps == 0) {
@@ -374,6 +396,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
+  if (watchers.film) watchers.film->finish();
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
     print_note(how_to_go_on(flags, context, ranks, run.steps));
@@ -383,6 +406,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
 void check_several(const FitFlags& flags) {
   const char* const alone = flags.dry_run                          ? "--dry-run"
                             : !flags.preview.empty()               ? "--preview"
+                            : !flags.film.empty()                  ? "--film"
                             : !flags.checkpoints.directory.empty() ? "--checkpoint"
                                                                    : nullptr;
   if (alone != nullptr)
@@ -500,6 +524,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(
       verb, "--picture", flags->picture, picture_ways(),
       "show on the terminal what is learned so far: by what the terminal can, or as half blocks of colour");
+  add_switch(verb, "--still", flags->still, "of an animated picture fit the first frame, not all of it");
+  add_path(verb, "--film", flags->film,
+           "an animated PNG (.apng) of how it is learned, more frames where more changes");
   add_max_pixels(verb, flags->max_pixels, true);
   add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")

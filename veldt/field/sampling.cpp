@@ -151,13 +151,16 @@ Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::i
 void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, std::int64_t step,
                          float* to) const {
   const std::int64_t n = pixels.indices.numel(), width = options_.width, inputs = map_.inputs();
+  const std::int64_t height = signal_.is_clip() ? options_.height : signal_.rows();
   const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
   const std::int64_t* index = pixels.indices.data<std::int64_t>();
   const Rng rng(seed_, kJitter);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
   parallel_for(pixels.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = pixels.begin + begin; p < pixels.begin + end; ++p) {
-      const auto column = static_cast<double>(index[p] % width), row = static_cast<double>(index[p] / width);
+      const auto column = static_cast<double>(index[p] % width),
+                 row = static_cast<double>(index[p] / width % height),
+                 time = signal_.time_of(index[p] / width / height);
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
       float* at = to + (p - pixels.begin) * samples * samples * inputs;
       for (std::int64_t k = 0; k < samples * samples; ++k) {
@@ -167,7 +170,7 @@ void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, 
           dx = Rng::to_unit(rng.at(draw));
           dy = Rng::to_unit(rng.at(draw + 1));
         }
-        at = map_.put((column + dx) / w, (row + dy) / h, at);
+        at = map_.put((column + dx) / w, (row + dy) / h, time, at);
       }
     }
   });
@@ -265,7 +268,7 @@ std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& par
     const Moved moved = move_some(of_edges, step);
     for (std::size_t p = 0; p < moved.points.size(); ++p)
       map_.put(moved.places[2 * p] / static_cast<double>(options_.width),
-               moved.places[2 * p + 1] / static_cast<double>(options_.height),
+               moved.places[2 * p + 1] / static_cast<double>(options_.height), 0.5,
                to + (moved.points[p] - of_edges.begin) * inputs);
     if (!all.defined()) put_levels(moved, of_edges.begin, b.levels);
   }

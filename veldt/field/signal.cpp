@@ -226,6 +226,30 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
   return signal;
 }
 
+Signal Signal::clip(const Tensor& frames, const std::vector<double>& seconds) {
+  if (frames.rank() != 4 || frames.dtype() != DType::u8 || frames.numel() == 0 ||
+      frames.size(0) != std::ssize(seconds))
+    throw ShapeError(str("cannot fit a tensor of ", frames.dtype(), ' ', frames.shape(), " with ",
+                         seconds.size(), " times"),
+                     "a clip is u8 [frames, height, width, channels], not empty, with a time for each frame",
+                     "read one with io::read_clip()");
+  double all = 0;
+  std::vector<double> times;
+  for (const double each : seconds) {
+    if (!(each > 0 && each <= 1e9))
+      throw ConfigError(str("a frame cannot be shown for ", each, " seconds"), "its time is above 0",
+                        "give each frame a time");
+    times.push_back(all + each / 2);
+    all += each;
+  }
+  for (double& time : times) time /= all;
+  Signal signal(reshape(contiguous(frames.detach()),
+                        {frames.size(0) * frames.size(1), frames.size(2), frames.size(3)}));
+  signal.times_ = std::move(times);
+  signal.seconds_ = all;
+  return signal;
+}
+
 // As stored.
 Tensor Signal::from_file(std::int64_t first, std::int64_t count) const {
   io::ImageReader& file = share_->file;

@@ -49,7 +49,8 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
       if (std::memcmp(now, before, static_cast<std::size_t>(channels_ * width_)) == 0) continue;
       top = std::min(top, y), bottom = y + 1;
       for (std::int64_t x = 0; x < width_; ++x)
-        if (std::memcmp(now + channels_ * x, before + channels_ * x, static_cast<std::size_t>(channels_)) != 0)
+        if (std::memcmp(now + channels_ * x, before + channels_ * x, static_cast<std::size_t>(channels_)) !=
+            0)
           left = std::min(left, x), right = std::max(right, x + 1);
     }
     if (right == 0) left = top = 0, right = bottom = 1;  // a frame has a pixel
@@ -59,7 +60,8 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
   for (std::int64_t y = top; y < bottom; ++y) {
     rows += '\2';
     for (std::int64_t i = channels_ * left; i < channels_ * right; ++i) {
-      const std::uint8_t above = y > top ? pixels[static_cast<std::size_t>(channels_ * (y - 1) * width_ + i)] : 0;
+      const std::uint8_t above =
+          y > top ? pixels[static_cast<std::size_t>(channels_ * (y - 1) * width_ + i)] : 0;
       rows += static_cast<char>(pixels[static_cast<std::size_t>(channels_ * y * width_ + i)] - above);
     }
   }
@@ -76,13 +78,15 @@ void Animation::write(const std::string& path) const {
     throw ConfigError("an animation without frames cannot be written", "nothing was added to it",
                       "add a frame");
   std::string file = "\x89PNG\r\n\x1a\n", header, control;
-  put_big_endian(header, static_cast<std::uint32_t>(width_)), put_big_endian(header, static_cast<std::uint32_t>(height_));
+  put_big_endian(header, static_cast<std::uint32_t>(width_)),
+      put_big_endian(header, static_cast<std::uint32_t>(height_));
   constexpr char kColours[] = {0, 4, 2, 6};  // PNG's numbers of grey, grey and alpha, rgb, rgb and alpha
-  header += '\x08';  // bits
+  header += '\x08';                          // bits
   header += kColours[channels_ - 1];
   header += std::string(3, '\0');
   put_png_chunk(file, "IHDR", header);
-  put_big_endian(control, static_cast<std::uint32_t>(frames_.size())), put_big_endian(control, 0);  // for ever
+  put_big_endian(control, static_cast<std::uint32_t>(frames_.size())),
+      put_big_endian(control, 0);  // for ever
   put_png_chunk(file, "acTL", control);
   std::uint32_t sequence = 0;
   for (const Frame& frame : frames_) {

@@ -25,8 +25,8 @@ class Animation {
   // below 1 or above kMostSide.
   explicit Animation(Size size, int channels = 3);
 
-  // A frame of u8 [height, width, channels], shown for so long (to a thousandth of a second, at most 65 s). Throws
-  // ShapeError for another number of bytes.
+  // A frame of u8 [height, width, channels], shown for so long (to a thousandth of a second, at most 65 s).
+  // Throws ShapeError for another number of bytes.
   void add(std::span<const std::uint8_t> pixels, double seconds);
   std::int64_t frames() const { return static_cast<std::int64_t>(frames_.size()); }
   // About the size of the file.

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
 constexpr std::uint32_t kMostSide = 0x7fffffff;
-constexpr std::uint64_t kPixelsAByte = 1032;  // deflate packs by that factor at most, and a pixel may be a bit
+constexpr std::uint64_t kPixelsAByte =
+    1032;  // deflate packs by that factor at most, and a pixel may be a bit
 constexpr std::uint64_t kBitsAByte = 8;
 
 struct ApngFrame {
@@ -31,8 +32,7 @@ class ApngReader {
   Clip clip() {
     read_chunks();
     if (stated_ == 0) fail("it is not animated");
-    if (std::ssize(frames_) != stated_)
-      fail(str("it states ", stated_, " frames and has ", frames_.size()));
+    if (std::ssize(frames_) != stated_) fail(str("it states ", stated_, " frames and has ", frames_.size()));
     ClipCanvas canvas(file_, ImageFormat::png, stated_, size_, options_, kBitsAByte * kPixelsAByte);
     for (const ApngFrame& frame : frames_) add(frame, canvas);
     return canvas.clip();

@@ -28,7 +28,8 @@ Clip read_gif_frames(InputFile& file, const ReadOptions& options) {
     for (GifFrame frame; gif.next(frame); ++count) {
       gif.check_size(frame);
       // Some programs leave the canvas without a size.
-      size = {std::max(size.width, frame.left + frame.width), std::max(size.height, frame.top + frame.height)};
+      size = {std::max(size.width, frame.left + frame.width),
+              std::max(size.height, frame.top + frame.height)};
     }
     if (count == 0) gif.fail("there is no picture in it");
   }

@@ -21,8 +21,7 @@ class GifDecoder final : public ImageDecoder {
     info_.bit_depth = first_.palette.bits;
     info_.interlaced = first_.interlaced;
     const bool covered = first_.width == info_.width && first_.height == info_.height;
-    info_.channels =
-        (first_.palette.is_grey() ? 1 : 3) + (first_.transparent >= 0 || !covered ? 1 : 0);
+    info_.channels = (first_.palette.is_grey() ? 1 : 3) + (first_.transparent >= 0 || !covered ? 1 : 0);
     count_frames();
   }
 
@@ -66,8 +65,7 @@ Tensor GifDecoder::read() {
   const Tensor image = empty({info_.height, info_.width, channels}, DType::u8);
   std::fill_n(image.data<std::uint8_t>(), image.numel(), std::uint8_t{0});
   gif_.read_rows(first_, [&](std::int64_t y, const std::uint8_t* numbers) {
-    std::uint8_t* to =
-        image.data<std::uint8_t>() + ((first_.top + y) * info_.width + first_.left) * channels;
+    std::uint8_t* to = image.data<std::uint8_t>() + ((first_.top + y) * info_.width + first_.left) * channels;
     for (std::int64_t x = 0; x < first_.width; ++x)
       to = std::copy_n(levels.data() + numbers[x] * channels, channels, to);
   });
