@@ -47,7 +47,7 @@ class ClipCommand : public testing::Test {
 };
 
 TEST_F(ClipCommand, IsDrawnAtAnySizeAndNumberOfFrames) {
-  const Ran ran = fit({"--preview", dir_ / "p.png"});
+  const Ran ran = fit({"--preview", dir_ / "p.png", "--preview-every", "150"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("12x8, 4 frames in 0.8 s"));
   EXPECT_GT(nlohmann::json::parse(ran.out)["psnr"], 30);

@@ -84,7 +84,7 @@ TEST_F(Film, GoesOnWithItsRun) {
   ASSERT_TRUE(std::filesystem::remove(film_));
   const Ran late = run_veldt(fit("180", {"--checkpoint", checkpoints, "--resume"}));
   ASSERT_EQ(late.exit_code, 0) << late.err;
-  EXPECT_THAT(late.err, HasSubstr("begins at step 120"));
+  EXPECT_THAT(late.err, HasSubstr("the film begins at step 120"));
   // Another picture's film is not touched.
   ASSERT_EQ(run_veldt({"fit", kCub, "-o", dir_ / "c.safetensors", "--steps", "2", "--film", film_}).exit_code,
             0);

@@ -9,15 +9,15 @@
 
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
-#include "veldt/app/film_maker.h"
 #include "veldt/app/fit_jobs.h"
+#include "veldt/app/fit_watchers.h"
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
-#include "veldt/app/picture_panel.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
 #include "veldt/app/reasons.h"
+#include "veldt/app/render_film.h"
 #include "veldt/app/score.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
@@ -85,25 +85,6 @@ bool chooses_how(const FitFlags& flags) {
          w.loss || !flags.prior.empty() || !flags.init.empty();
 }
 
-// "{step}" in the name becomes the step.
-std::string preview_path(const FitFlags& flags, std::int64_t step) {
-  std::string path = flags.preview;
-  if (const auto at = path.find("{step}"); at != std::string::npos)
-    path.replace(at, 6, fmt::format("{:06}", step));
-  return path;
-}
-
-// Draws the whole picture or sound as the field has it now.
-void write_preview(const FitFlags& flags, const field::Field& field, std::int64_t step) {
-  const Drawing drawing(field);
-  DrawnFile file(preview_path(flags, step), drawing);
-  drawing.bands([&file](const Tensor& band, std::int64_t) {
-    file.write(band);
-    return true;
-  });
-  file.finish();
-}
-
 std::string how_to_go_on(const FitFlags& flags, const Context& context, const Ranks& ranks,
                          std::int64_t step) {
   if (!flags.checkpoints.directory.empty())
@@ -153,50 +134,24 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
   context.out.text(score.in_words(is_sound) + "\n");
 }
 
-// Those who watch a fit: the terminal's picture, and the film if there is one.
-struct Watchers {
-  PicturePanel panel;
-  std::optional<FilmMaker> film;
-};
-
-// An IoError of what only watches is a warning: the disk may have space again later, and training matters
-// more.
-template <class Write> void write_or_warn(ProgressLine& line, const Write& write) {
-  try {
-    write();
-  } catch (const IoError& e) {
-    line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
-  }
-}
-
-train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
-                         ProgressLine& line, Watchers& watchers, const StopOnSignal& signal, Ranks& ranks) {
+train::Events events_for(const FitFlags& flags, const Context& context, ProgressLine& line,
+                         FitWatchers& watchers, const StopOnSignal& signal, Ranks& ranks) {
   train::Events events;
   events.should_stop = [&signal] { return signal.requested(); };
   events.on_checkpoint = [&](std::int64_t step, const std::string& path) {
     ranks.saved(path);
     if (!context.quiet) line.note(fmt::format("step {}: checkpoint {}", step, path));
-    if (watchers.film) write_or_warn(line, [&] { watchers.film->save(); });
+    watchers.saved();
   };
   if (!ranks.is_first()) return events;
   events.on_progress = [&line](const train::Progress& p) { line.update(p); };
   events.on_warning = [&line](const std::string& text) { line.warn(text); };
-  const auto preview = [&](std::int64_t step) {
-    if (flags.preview.empty() || step % flags.preview_every != 0) return;
-    write_or_warn(line, [&] { write_preview(flags, fitter.field(), step); });
-  };
-  events.on_start = [&, preview](std::int64_t step) {
+  events.on_start = [&](std::int64_t step) {
     if (flags.checkpoints.resume && step == 0 && !context.quiet)
       line.note(fmt::format("there was no run to resume in {}; this begins it", flags.checkpoints.directory));
-    if (watchers.film && !watchers.film->begin(step) && !context.quiet)
-      line.note(fmt::format("{} begins at step {}: there was no film of the steps before", flags.film, step));
-    if (step == 0) preview(step);
+    watchers.begin(step);
   };
-  events.on_step = [&watchers, preview](std::int64_t step, double) {
-    watchers.panel.on_step();
-    if (watchers.film) watchers.film->on_step(step);
-    preview(step);
-  };
+  events.on_step = [&watchers](std::int64_t step, double) { watchers.on_step(step); };
   return events;
 }
 
@@ -236,11 +191,11 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
   ranks.as_first(ends_here ? "" : kDraw);
   if (ends_here) return signal.exit_code(was_asked);
   std::optional<DrawnFile> preview;
-  if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
+  if (wants_preview) preview.emplace(preview_path(flags.preview, run.steps), Drawing(field));
   std::optional<FitScore> score = score_of(
       field, truth, context, ranks.communicator(), [&] { return !was_asked && signal.requested(); },
-      [&preview](const Tensor& band) {
-        if (preview) preview->write(band);
+      [&](const Tensor& band) {
+        if (preview && !truth.is_clip()) preview->write(band);
       });
   if (!score) {
     if (!context.quiet)
@@ -248,6 +203,7 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
                              truth.is_sound() ? "sound" : "picture"));
     return signal.exit_code(was_asked);
   }
+  if (preview && truth.is_clip()) preview->write(picture_of(Drawing(field)));  // one moment of all
   if (preview) preview->finish();
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   score->expected_gain = fitter.expected_gain([&](double part) {
@@ -334,7 +290,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                            : truth.is_clip() ? "this is a clip"
                                              : "this fit uses no prior of its kind"));
   if (!flags.preview.empty() && ranks.is_first())
-    DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
+    DrawnFile::check(preview_path(flags.preview, 0), Drawing(fitter.field()));
   std::optional<FilmMaker> film;
   if (!flags.film.empty() && ranks.is_first()) film.emplace(flags.film, fitter.field());
   if (!context.quiet) {
@@ -356,9 +312,9 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
-  Watchers watchers{
-      {line, fitter.field(), context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal())},
-      std::move(film)};
+  FitWatchers watchers({flags.preview, flags.preview_every}, std::move(film),
+                       context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()),
+                       fitter.field(), line);
   std::optional<Profile> profile;
   if (flags.profile && ranks.is_first()) profile.emplace();
   if (!ranks.alone() && !flags.checkpoints.directory.empty()) {
@@ -374,9 +330,8 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     return !signal.requested();
   };
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
-  const train::RunResult run =
-      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, watchers, signal, ranks),
-                 teaching, closing);
+  const train::RunResult run = fitter.run(
+      flags.checkpoints, events_for(flags, context, line, watchers, signal, ranks), teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
@@ -396,7 +351,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
-  if (watchers.film) watchers.film->finish();
+  watchers.finish();
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
     print_note(how_to_go_on(flags, context, ranks, run.steps));

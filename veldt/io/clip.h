@@ -5,19 +5,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "veldt/io/clip_frames.h"
 #include "veldt/io/image.h"
-#include "veldt/tensor/tensor.h"
 
 namespace veldt::io {
-
-struct Clip {
-  Tensor frames;                // u8 [frames, height, width, channels], channels as of read_image()
-  std::vector<double> seconds;  // that each frame is shown, above 0
-
-  double duration() const;  // of all
-};
 
 // Whether it is a PNG or GIF of more than one picture. Throws as image_info().
 bool is_clip(const std::string& path);

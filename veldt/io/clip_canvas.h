@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "veldt/io/clip.h"
+#include "veldt/core/size.h"
+#include "veldt/io/clip_frames.h"
 #include "veldt/io/file.h"
+#include "veldt/io/image.h"
 
 namespace veldt::io {
 
