@@ -53,6 +53,28 @@ TEST(Clip, IsALatticeOfItsFramesRows) {
   EXPECT_THROW(Signal::clip(moving_spot(1), {NAN}), ConfigError);
 }
 
+TEST(Clip, IsReadBetweenItsFrames) {
+  const Signal clip = Signal::clip(moving_spot(4), {0.1, 0.1, 0.2, 0.4});
+  const Tensor second = reshape(clip.read(12, 12), {12 * 16, 3}),
+               third = reshape(clip.read(24, 12), {12 * 16, 3});
+  // The centre of pixel (5, 7) on frames 1 and 2, a quarter of the way, and beyond the last frame.
+  const double places[] = {5.5, 7.5, 5.5, 7.5, 5.5, 7.5, 5.5, 7.5}, frames[] = {1, 2, 1.25, 3.4};
+  const std::vector<float> read = clip.between(places, 4, frames).values<float>();
+  const std::vector<float> a = second.values<float>(), b = third.values<float>(),
+                           last = clip.read(36, 12).values<float>();
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::size_t at = (7 * 16 + 5) * 3 + c;
+    EXPECT_NEAR(read[c], a[at], 1e-6);
+    EXPECT_NEAR(read[3 + c], b[at], 1e-6);
+    EXPECT_NEAR(read[6 + c], 0.75 * a[at] + 0.25 * b[at], 1e-6);
+    EXPECT_NEAR(read[9 + c], last[at], 1e-6);
+  }
+  EXPECT_NEAR(clip.time_at(1.5), (0.15 + 0.3) / 2 / 0.8, 1e-12);
+  EXPECT_EQ(clip.time_at(-1), clip.time_of(0));
+  EXPECT_EQ(clip.time_at(9), clip.time_of(3));
+  EXPECT_EQ(Signal(zeros({3, 2, 1})).time_at(0), 0.5);
+}
+
 Field fitted(const Signal& clip, const FitOptions& options) {
   Fitter fitter(clip, choices_for(clip, options));
   fitter.run({}, {});

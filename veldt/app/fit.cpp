@@ -506,6 +506,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"
+      "  veldt fit clip.gif -o clip.safetensors\n"
+      "  veldt fit photo.png -o photo.safetensors --film learning.apng\n"
       "  veldt fit icons/ logo.png -o models/\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n"
       "  mpirun -n 4 veldt fit photo.png -o photo.safetensors    four processes, one fit\n");

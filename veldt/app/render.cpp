@@ -344,8 +344,8 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render photo.safetensors -o thumbnail.png --size 160\n"
       "  veldt render logo.safetensors -o logo.jpg --background white\n"
       "  veldt render clip.safetensors -o clip.apng --size 640 --fps 60\n"
-      "  veldt render clip.safetensors -o moment.png --at 1.5\n"
-      "  veldt render cat.safetensors cub.safetensors --morph 60 -o cub.apng\n"
+      "  veldt render clip.safetensors -o moment.png --at 0.1\n"
+      "  veldt render cat.safetensors lion.safetensors --morph 60 -o morph.apng\n"
       "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n"
       "  mpirun -n 4 veldt render cub.safetensors -o poster.png --size 20000    four processes, one "
       "picture\n");

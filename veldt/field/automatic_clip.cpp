@@ -50,6 +50,9 @@ FitChoices automatic_clip(const Signal& clip, const FitOptions& wishes) {
     choose_batch(p, 16384, clip.points());
     p.lr = 1e-2;
     p.eps = 1e-15;
+    p.choose(
+        p.between_share, 0.25, "between",
+        "of each batch lies between pixels and frames, so that the clip can be enlarged and slowed down");
     // Each pixel of a long clip is to be seen as often as those of a short one, as far as anybody waits.
     p.steps = std::clamp<std::int64_t>(40 * clip.points() / p.batch, 1000, 20'000);
   } else if (model == Model::siren || model == Model::finer) {

@@ -1,6 +1,7 @@
 // From one picture to another: the fields between two whose networks have the same form, weights between
-// weights. Between a field and one that began with it (FitOptions::init) all of them are pictures; between
-// fields that were fitted apart the middle is noise, because their networks say the same in different ways.
+// weights. All of them are pictures between a field and one that began with it (FitOptions::init), and
+// between two that began with the same seed; between others the middle is noise, because their networks say
+// the same in different ways.
 // Tests: tests/field/clip_test.cpp, tests/app/film_test.cpp
 #pragma once
 

@@ -57,6 +57,8 @@ class Signal {
   double time_of(std::int64_t frame) const {
     return is_clip() ? times_[static_cast<std::size_t>(frame)] : 0.5;
   }
+  // The same between two frames, which are at integers; beyond the first and last it is theirs.
+  double time_at(double frame) const;
   double seconds() const { return seconds_; }  // of a clip
   // The largest absolute sample of a sound, the unit of the samples below; 0 for silence. 1 for a picture.
   double peak() const { return peak_; }
@@ -86,7 +88,9 @@ class Signal {
   // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which is exact at a sample's
   // centre; positions f64 [n, 2] of (column, row), where centres are at integers plus one half. Beyond the
   // border its sample is repeated. f32 [n, channels]. All who share it call it, with the same.
-  Tensor between(const double* positions, std::int64_t n) const;
+  // Of a clip rows are those of a frame, and `frames` says which for each position, f64 [n], where each is at
+  // an integer: between two there is the mean of both by distance.
+  Tensor between(const double* positions, std::int64_t n, const double* frames = nullptr) const;
   // [rows, columns, channels] as stored, u8 or f32: all, or from row first_here() on those that are here,
   // which are the own ones and two more on either side.
   const Tensor& samples() const { return samples_; }
