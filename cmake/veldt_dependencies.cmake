@@ -136,7 +136,7 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
   veldt_find_opened(jxl jxl/decode.h libjxl-dev "read JPEG XL")
   # The same of the server of pages, and of pictures in terminals that know sixels.
   veldt_find_opened(microhttpd microhttpd.h libmicrohttpd-dev "serve pages")
-  veldt_find_opened(sixel sixel.h libsixel-dev "draw sixels")
+  veldt_find_opened(sixel sixel/sixel.h libsixel-dev "draw sixels")
   # The same of libcurl and OpenSSL's libcrypto, for downloads.
   find_path(VELDT_curl_INCLUDE curl/curl.h)
   find_path(VELDT_crypto_INCLUDE openssl/evp.h)

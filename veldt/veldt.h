@@ -55,6 +55,7 @@
 #include "veldt/ops/unary.h"
 #include "veldt/io/animation.h"
 #include "veldt/io/chart.h"
+#include "veldt/io/clip.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/dot_chart.h"
 #include "veldt/io/file.h"
@@ -186,4 +187,5 @@
 #include "veldt/field/prior.h"
 #include "veldt/field/reasons.h"
 #include "veldt/field/signal.h"
+#include "veldt/field/morph.h"
 #include "veldt/field/sound_field.h"

@@ -262,10 +262,35 @@ TEST(ProgressLine, RedrawsAPanelAboveTheLine) {
   screen.text.clear();
   screen.now += 1;
   line.update(0.6, "more");
-  EXPECT_TRUE(screen.text.starts_with("\r\x1b[2Aone")) << screen.text;
+  EXPECT_EQ(screen.text.find("one"), std::string::npos) << screen.text;  // the panel is as it was
+  screen.text.clear();
+  line.set_panel({"one", "three"}, "OVER");
+  screen.now += 1;
+  line.update(0.7, "more");
+  EXPECT_TRUE(screen.text.starts_with("\r\x1b[2Aone\x1b[K\nthree\x1b[K\n\x1b\x37\x1b[2AOVER\x1b\x38[="))
+      << screen.text;
   screen.text.clear();
   line.print("a measure");
   EXPECT_TRUE(screen.text.starts_with("\r\x1b[2A\x1b[Ja measure\n\rone\x1b[K\n")) << screen.text;
+}
+
+TEST(ProgressLine, BeginsAnewInAWindowOfAnotherSizeAndAfterAStop) {
+  Screen screen;
+  screen.live = true;
+  const StopOnSignal signals;
+  ProgressLine line(screen.options());
+  line.set_panel({"one", "two"});
+  line.update(0.5, "half");
+  const auto expect_whole_below = [&] {
+    screen.text.clear();
+    screen.now += 1;
+    line.update(0.6, "more");
+    EXPECT_TRUE(screen.text.starts_with("\r\x1b[J\rone\x1b[K\ntwo\x1b[K\n")) << screen.text;
+  };
+  screen.width = 40;
+  expect_whole_below();
+  ::raise(SIGCONT);
+  expect_whole_below();
 }
 
 TEST(ProgressLine, NeverWrapsANarrowTerminal) {

@@ -60,6 +60,16 @@ class OnTerminal {
       all.append(buffer.data(), static_cast<std::size_t>(got));
     return all;
   }
+  void send(int signal_number) const { ::kill(pid_, signal_number); }
+  // Its output until `text` has come, or it ends.
+  std::string shown_until(const std::string& text) const {
+    std::string all;
+    std::array<char, 4096> buffer{};
+    for (ssize_t got;
+         all.find(text) == std::string::npos && (got = ::read(master_, buffer.data(), buffer.size())) > 0;)
+      all.append(buffer.data(), static_cast<std::size_t>(got));
+    return all;
+  }
   // As when its window is closed: the system sends SIGHUP, and nothing can be written any more.
   void close() {
     if (master_ >= 0) ::close(std::exchange(master_, -1));

@@ -104,7 +104,7 @@ TEST(ImageField, NamesBothVersionsOfANewerFile) {
   const IoError error = refusal(small().tensors(), with("format_version", "7"));
   EXPECT_EQ(error.kind(), Kind::corrupt);
   EXPECT_TRUE(says(error, "format version 7")) << error.what();
-  EXPECT_TRUE(says(error, "up to 3")) << error.what();
+  EXPECT_TRUE(says(error, "up to 4")) << error.what();
 }
 
 TEST(ImageField, RefusesOptionsThatNeedMoreThanTheFileHoldsBeforeAllocating) {

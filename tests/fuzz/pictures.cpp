@@ -19,6 +19,8 @@
 #include "tests/fuzz/target.h"
 #include "tests/io/make_bmp.h"
 #include "tests/io/make_gif.h"
+#include "veldt/io/animation.h"
+#include "veldt/io/clip.h"
 #include "veldt/io/exif.h"
 #include "veldt/io/image.h"
 #include "veldt/io/pixel_csv.h"
@@ -91,6 +93,33 @@ std::vector<std::string> png_seeds() {
 std::vector<std::string> png_words() {
   return {"IHDR", "PLTE", "tRNS", "IDAT", "IEND", "gAMA", "sRGB", "iCCP", "bKGD", "sBIT", "acTL", "eXIf"};
 }
+
+void read_frames(const std::string& path) {
+  const io::Clip clip = io::read_clip(path, kSmall);
+  require(clip.frames.size(0) == std::ssize(clip.seconds) && clip.duration() > 0, "each frame is shown");
+  require(clip.frames.size(1) * clip.frames.size(2) * clip.frames.size(0) <= kSmall.max_pixels,
+          "a clip is within its limit");
+}
+
+void read_apng(const std::string& bytes) { read_frames(file_of(with_checksums(bytes))); }
+void read_gif_frames(const std::string& bytes) { read_frames(file_of(bytes)); }
+
+std::vector<std::string> apng_seeds() {
+  std::vector<std::string> seeds;
+  for (const int channels : {3, 4})
+    seeds.push_back(written("a.apng", [channels](const std::string& path) {
+      io::Animation film({3, 2}, channels);
+      for (const int level : {0, 7, 9}) {
+        std::vector<std::uint8_t> pixels(static_cast<std::size_t>(6 * channels), 200);
+        pixels[static_cast<std::size_t>(level)] = static_cast<std::uint8_t>(level);
+        film.add(pixels, 0.1);
+      }
+      film.write(path);
+    }));
+  return seeds;
+}
+
+std::vector<std::string> apng_words() { return {"acTL", "fcTL", "fdAT", "IDAT", "PLTE", "tRNS", "IEND"}; }
 
 void read_picture(const std::string& bytes) { read_and_compare_info(file_of(bytes)); }
 
@@ -219,12 +248,20 @@ std::vector<std::string> pixel_words() {
 }  // namespace
 
 std::vector<Target> picture_targets() {
-  return {{"png", read_png, png_seeds, png_words}, {"jpeg", read_picture, jpeg_seeds},
-          {"webp", read_picture, webp_seeds},      {"gif", read_picture, gif_seeds},
-          {"bmp", read_picture, bmp_seeds},        {"pnm", read_picture, pnm_seeds},
-          {"tiff", read_picture, tiff_seeds},      {"avif", read_picture, avif_seeds},
-          {"heif", read_picture, heif_seeds},      {"jxl", read_picture, jxl_seeds},
-          {"exif", read_exif, exif_seeds},         {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
+  return {{"png", read_png, png_seeds, png_words},
+          {"jpeg", read_picture, jpeg_seeds},
+          {"webp", read_picture, webp_seeds},
+          {"gif", read_picture, gif_seeds},
+          {"apng", read_apng, apng_seeds, apng_words},
+          {"gif_frames", read_gif_frames, gif_seeds},
+          {"bmp", read_picture, bmp_seeds},
+          {"pnm", read_picture, pnm_seeds},
+          {"tiff", read_picture, tiff_seeds},
+          {"avif", read_picture, avif_seeds},
+          {"heif", read_picture, heif_seeds},
+          {"jxl", read_picture, jxl_seeds},
+          {"exif", read_exif, exif_seeds},
+          {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
 }
 
 }  // namespace veldt::fuzz

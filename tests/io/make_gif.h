@@ -1,6 +1,7 @@
 // Makes GIFs by hand, for the tests of reading.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,6 +17,7 @@ struct GifFrame {
   bool interlaced = false;
   int transparent = -1;
   bool clears = true;  // where the table of codes is full
+  int disposal = 0, hundredths = 0;
 };
 
 inline std::string two_bytes(int value) {
@@ -85,8 +87,10 @@ inline std::string make_gif(int width, int height, const std::string& palette,
   gif += std::string(2, '\0') + padded_palette(palette);
   for (const GifFrame& frame : frames) {
     gif += std::string("\x21\xfe\x05hello\0", 9);  // a comment
-    if (frame.transparent >= 0)
-      gif += std::string("\x21\xf9\x04\x01\0\0", 6) + static_cast<char>(frame.transparent) + '\0';
+    if (frame.transparent >= 0 || frame.disposal > 0 || frame.hundredths > 0)
+      gif += std::string("\x21\xf9\x04", 3) +
+             static_cast<char>(frame.disposal << 2 | (frame.transparent >= 0 ? 1 : 0)) +
+             two_bytes(frame.hundredths) + static_cast<char>(std::max(frame.transparent, 0)) + '\0';
     gif += '\x2c' + two_bytes(frame.left) + two_bytes(frame.top) + two_bytes(frame.width) +
            two_bytes(frame.height);
     gif += static_cast<char>(palette_flags(frame.palette) | (frame.interlaced ? 0x40 : 0));

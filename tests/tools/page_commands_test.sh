@@ -56,6 +56,8 @@ inputs() {
   cp cub.png assets/cub.png
   for name in b.png redrawn.png logo.png icon.png icons/1.png sprites/1.png; do picture $name 24; done
   "$veldt" csv encode cub.png -o pixels.csv --threshold 0.4 --quiet
+  base64 -d >clip.gif <<<R0lGODlhBAAEAIEAAAAAAP///wAAAAAAACH/C05FVFNDQVBFMi4wAwEAAAAh+QQADwAAACwAAAAABAAEAAAIDAABCBQYYGDBgQIDAgAh+QQADwAAACwBAAEAAgACAIEAAAD///8AAAAAAAAIBgABBBAYEAA7
+  base64 -d >clip.apng <<<iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGiAAAACGFjVEwAAAACAAAAAPONk3AAAAAaZmNUTAAAAAAAAAAEAAAABAAAAAAAAAAAAAMAFAAAOwre+wAAABVJREFUeJxjYGBgYGBg+M/AwMQAAwANGwECGF7yOQAAABpmY1RMAAAAAQAAAAIAAAACAAAAAQAAAAEAAwAUAAB4pj+6AAAAEmZkQVQAAAACeJxjYPjPxMAAAAQIAQLeazlCAAAAAElFTkSuQmCC
   base64 -d >logo.gif <<<R0lGODlhAgACAIABAP8AAP///yH5BAAAAAAALAAAAAACAAIAAAICRF4AOw==
   base64 -d >scan.tiff <<<SUkqAAgAAAAIAAABAwABAAAAAgAAAAEBAwABAAAAAQAAAAIBAwABAAAACAAAAAMBAwABAAAAAQAAAAYBAwABAAAAAQAAABEBBAABAAAAegAAABYBAwABAAAAAQAAABcBBAABAAAAAgAAAAAAAAAAAAAAAAAAAAAAAAAAAABAgAA=
   {
@@ -125,6 +127,8 @@ inputs
 # What an earlier command of the user has made.
 for fitted in photo.png cub.png small.png bach.wav; do run "veldt fit $fitted -o ${fitted%.*}.safetensors"; done
 run 'veldt fit cub.png -o logo.safetensors --checkpoint runs/cub'
+run 'veldt fit cub.png -o cat.safetensors'
+run 'veldt fit cub.png -o lion.safetensors --init cat.safetensors'
 run 'veldt train recipes/mnist.toml'
 run 'veldt train recipes/airline.toml'
 run 'veldt train recipes/char_lstm.toml'

@@ -65,6 +65,9 @@ Side load_side(const std::string& path, std::int64_t max_pixels, const Context& 
   Side side{.path = path, .picture = {}, .model = {}};
   if (kind_of_file(path) == FileKind::safetensors) {
     side.model = field::ImageField::load(path);
+    if (side.model->options().is_clip())
+      throw UsageError(fmt::format("cannot compare {}", path), "it holds an animated picture",
+                       "draw one moment of it first: veldt render, with --at");
   } else {
     side.picture.emplace(load_picture(path, max_pixels, context, true));
   }

@@ -81,6 +81,7 @@ void add_model(Json& out, const io::SafeTensorsHeader& header) {
     out["fitted_to"] = {{"width", options.width},
                         {"height", options.height},
                         {"channels", channels_in_words(options.channels)}};
+  if (options.is_clip()) out["fitted_to"].update({{"frames", options.frames}, {"seconds", options.seconds}});
   out["options"] = parsed_or_text(text_of("options"));
   if (!metadata.contains("training")) return;
   Json training = parsed_or_text(text_of("training"));

@@ -21,7 +21,7 @@ namespace veldt::app {
 // A picture of some size, or a part of a sound at some rate. Shares the field's weights.
 class Drawing {
  public:
-  // The whole, at the size or rate that the field was fitted to.
+  // The whole, at the size or rate that the field was fitted to; of a clip the moment in its middle.
   explicit Drawing(const field::Field& field);
   // Each throws ConfigError for what cannot be drawn.
   Drawing(const field::ImageField& field, std::int64_t width, std::int64_t height,
@@ -37,6 +37,8 @@ class Drawing {
   // The channels that are written: the field's, without alpha if a background colour is set.
   std::int64_t channels() const;
   bool has_alpha() const { return !is_sound() && channels() % 2 == 0; }
+  // From now on a clip is drawn at this moment, a share of its time.
+  void set_time(double time) { how_.time = time; }
   // From now on a picture with alpha is drawn over this colour.
   void lay_over(const Colour& colour) { background_ = colour; }
   // Evaluations of the network per pixel or frame, on average.

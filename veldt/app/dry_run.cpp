@@ -71,6 +71,7 @@ std::string written_in_words(const FitOutputs& outputs, double model_bytes, doub
   if (!outputs.preview.empty())
     text += fmt::format("              {}, every {} steps\n", on_one_line(outputs.preview),
                         outputs.preview_every);
+  if (!outputs.film.empty()) text += fmt::format("              {}\n", on_one_line(outputs.film));
   if (!outputs.checkpoints.directory.empty())
     text += fmt::format("              up to {} checkpoints of about {} in {}\n", outputs.checkpoints.keep,
                         scaled(checkpoint_bytes, "B"), on_one_line(outputs.checkpoints.directory));
@@ -139,33 +140,37 @@ std::string long_drawing(const Drawing& drawing, int bits, const std::string& ou
       drawing.is_sound() ? "--from and --to" : "--crop");
 }
 
-int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context) {
+int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context,
+                   std::int64_t pictures) {
   const auto start = Clock::now();
+  const auto many = static_cast<double>(pictures);
   const auto height = static_cast<double>(drawing.height());
   std::int64_t done = 0;
   drawing.bands([&](const Tensor& rows, std::int64_t first) {
     done = first + rows.size(0);
     return since(start) < kMeasured;
   });
-  const double seconds = since(start) * height / static_cast<double>(done);
+  const double seconds = since(start) * height / static_cast<double>(done) * many;
   // All bands are alike, so the first ones are enough.
   const auto memory = static_cast<double>(pool(Device{}).stats().peak_bytes);
   const field::Field& field = drawing.field();
   const double points = drawing.points_each();
   const double flops = 2 * static_cast<double>(field.parameter_count()) *
-                       static_cast<double>(drawing.width()) * height * points;
-  const double bytes = drawing.values() * bits_for(drawing, bits, output) / 8;
+                       static_cast<double>(drawing.width()) * height * points * many;
+  const double bytes = drawing.values() * bits_for(drawing, bits, output) / 8 * many;
   std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(field.options())),
                                  layers_in_words(field.options()), field.parameter_count());
   text += fmt::format("{}  {}, {:.3g} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",
                       drawing.in_words(), points, points == 1 ? "sample" : "samples",
                       drawing.is_sound() ? "frame" : "pixel");
+  if (pictures > 1) text += fmt::format("frames        {}\n", pictures);
   text += fmt::format("work          {} in all\n", scaled(flops, "FLOP"));
   text += fmt::format("time          about {}\n", in_time(seconds));
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
   text += fmt::format("would write   {}, {} before compression\n", on_one_line(output), scaled(bytes, "B"));
   Json rows = {{"dry_run", true}, {"output", output}, {"parameters", field.parameter_count()}};
   drawing.describe_in(rows);
+  if (pictures > 1) rows["frames"] = pictures;
   rows[drawing.is_sound() ? "samples_a_frame" : "samples_a_pixel"] = points;
   rows.update({{"flops", count(flops)},
                {"memory_bytes", count(memory)},

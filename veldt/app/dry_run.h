@@ -14,7 +14,7 @@
 namespace veldt::app {
 
 struct FitOutputs {
-  std::string output, preview;  // empty for none
+  std::string output, preview, film;  // empty for none
   std::int64_t preview_every = 100;
   field::CheckpointOptions checkpoints;
 };
@@ -25,7 +25,9 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
                 Context& context);
 
 // Draws for half a second to measure the rate and the memory, at least one band of rows.
-int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context);
+// `pictures` of them: the frames of an animation.
+int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context,
+                   std::int64_t pictures = 1);
 
 // The note for a drawing that will take that many seconds, and keeps nothing if it is stopped.
 std::string long_drawing(const Drawing& drawing, int bits, const std::string& output, double seconds);

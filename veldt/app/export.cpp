@@ -45,7 +45,7 @@ struct ExportedNetwork {
 };
 
 // Positions [n, 2] of 0..1 from left to right and from top to bottom, or [n, 1] from a sound's start to its
-// end, to levels [n, channels]: 0..1 of a picture.
+// end, or [n, 3] with the time of a clip, to levels [n, channels]: 0..1 of a picture.
 class FieldLevels : public nn::Module {
  public:
   explicit FieldLevels(const field::Field& field) : field_(field), map_(field_.options()) {}
@@ -57,6 +57,7 @@ class FieldLevels : public nn::Module {
     std::vector<Tensor> inputs;
     if (map_.has_x()) inputs.push_back(coordinate(0, map_.x(0), map_.x(1)));
     inputs.push_back(coordinate(static_cast<int>(inputs.size()), map_.y(0), map_.y(1)));
+    if (map_.has_time()) inputs.push_back(coordinate(2, map_.time(0), map_.time(1)));
     if (map_.inputs() > static_cast<int>(inputs.size())) inputs.push_back(ones({positions.size(0), 1}));
     return field::levels_from(field_.network()(cat(inputs, 1)), field_.options().head);
   }
@@ -86,7 +87,7 @@ class TableNetwork : public nn::Module {
 ExportedNetwork field_to_export(const std::string& path) {
   const field::Field field = field::Field::load(path);
   Rng rng(1);
-  const std::int64_t dimensions = field.options().is_sound() ? 1 : 2;
+  const std::int64_t dimensions = field.options().dimensions;
   return {std::make_shared<FieldLevels>(field),
           {rand({4, dimensions}, rng)},
           {.input_names = {"positions"},

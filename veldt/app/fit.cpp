@@ -12,6 +12,7 @@
 #include "veldt/cli/exit.h"
 #include "veldt/app/fit_jobs.h"
 #include "veldt/app/fit_live.h"
+#include "veldt/app/fit_watchers.h"
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/prior.h"
@@ -19,6 +20,7 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
 #include "veldt/app/reasons.h"
+#include "veldt/app/render_film.h"
 #include "veldt/app/score.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
@@ -36,19 +38,19 @@ namespace {
 
 struct FitFlags {
   std::vector<std::string> inputs;
-  std::string input, output, device = "auto", preview;
+  std::string input, output, device = "auto", preview, film;
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
   std::string style = "auto", source = "area";
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
-  std::string prior, init;
+  std::string prior, init, picture = "auto";
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
   LiveFlags live;
   ProfileFlags profile;
-  bool explain = false, dry_run = false, in_parts = false;
+  bool explain = false, dry_run = false, in_parts = false, still = false;
 };
 
 // "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
@@ -85,25 +87,6 @@ bool chooses_how(const FitFlags& flags) {
          w.first_omega || w.omega || w.footprint || w.steps || w.seconds > 0 || w.target_psnr > 0 ||
          w.batch || w.sampling || w.optimizer || w.lr || w.schedule || w.warmup || w.schedule_offset ||
          w.loss || !flags.prior.empty() || !flags.init.empty();
-}
-
-// "{step}" in the name becomes the step.
-std::string preview_path(const FitFlags& flags, std::int64_t step) {
-  std::string path = flags.preview;
-  if (const auto at = path.find("{step}"); at != std::string::npos)
-    path.replace(at, 6, fmt::format("{:06}", step));
-  return path;
-}
-
-// Draws the whole picture or sound as the field has it now.
-void write_preview(const FitFlags& flags, const field::Field& field, std::int64_t step) {
-  const Drawing drawing(field);
-  DrawnFile file(preview_path(flags, step), drawing);
-  drawing.bands([&file](const Tensor& band, std::int64_t) {
-    file.write(band);
-    return true;
-  });
-  file.finish();
 }
 
 std::string how_to_go_on(const FitFlags& flags, const Context& context, const Ranks& ranks,
@@ -155,38 +138,24 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
   context.out.text(score.in_words(is_sound) + "\n");
 }
 
-train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
-                         ProgressLine& line, const StopOnSignal& signal, Ranks& ranks) {
+train::Events events_for(const FitFlags& flags, const Context& context, ProgressLine& line,
+                         FitWatchers& watchers, const StopOnSignal& signal, Ranks& ranks) {
   train::Events events;
   events.should_stop = [&signal] { return signal.requested(); };
-  events.on_checkpoint = [&ranks, &context, &line](std::int64_t step, const std::string& path) {
+  events.on_checkpoint = [&](std::int64_t step, const std::string& path) {
     ranks.saved(path);
     if (!context.quiet) line.note(fmt::format("step {}: checkpoint {}", step, path));
+    watchers.saved();
   };
   if (!ranks.is_first()) return events;
   events.on_progress = [&line](const train::Progress& p) { line.update(p); };
   events.on_warning = [&line](const std::string& text) { line.warn(text); };
-  const auto begin = [&flags, &context, &line](std::int64_t step) {
+  events.on_start = [&](std::int64_t step) {
     if (flags.checkpoints.resume && step == 0 && !context.quiet)
       line.note(fmt::format("there was no run to resume in {}; this begins it", flags.checkpoints.directory));
+    watchers.begin(step);
   };
-  events.on_start = begin;
-  if (flags.preview.empty()) return events;
-  const auto preview = [&flags, &fitter, &line](std::int64_t step) {
-    try {
-      write_preview(flags, fitter.field(), step);
-    } catch (
-        const IoError& e) {  // the disk may have space again later, and training matters more than a preview
-      line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
-    }
-  };
-  events.on_start = [begin, preview](std::int64_t step) {
-    begin(step);
-    if (step == 0) preview(step);
-  };
-  events.on_step = [&flags, preview](std::int64_t step, double) {
-    if (step % flags.preview_every == 0) preview(step);
-  };
+  events.on_step = [&watchers](std::int64_t step, double) { watchers.on_step(step); };
   return events;
 }
 
@@ -207,6 +176,8 @@ void check_flags(const FitFlags& flags, Context& context) {
           "name it .safetensors");
   if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
+  if (!flags.film.empty())
+    check_output(flags.film, "--film", {flags.input, flags.output, flags.preview}, context);
 }
 
 constexpr const char* kDraw = "draw";
@@ -224,11 +195,11 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
   ranks.as_first(ends_here ? "" : kDraw);
   if (ends_here) return signal.exit_code(was_asked);
   std::optional<DrawnFile> preview;
-  if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
+  if (wants_preview) preview.emplace(preview_path(flags.preview, run.steps), Drawing(field));
   std::optional<FitScore> score = score_of(
       field, truth, context, ranks.communicator(), [&] { return !was_asked && signal.requested(); },
-      [&preview](const Tensor& band) {
-        if (preview) preview->write(band);
+      [&](const Tensor& band) {
+        if (preview && !truth.is_clip()) preview->write(band);
       });
   if (!score) {
     if (!context.quiet)
@@ -236,6 +207,7 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
                              truth.is_sound() ? "sound" : "picture"));
     return signal.exit_code(was_asked);
   }
+  if (preview && truth.is_clip()) preview->write(picture_of(Drawing(field)));  // one moment of all
   if (preview) preview->finish();
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   score->expected_gain = fitter.expected_gain([&](double part) {
@@ -251,7 +223,9 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
 
 // "48x48 as pixel art (24 colours, and no soft step)"
 std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
-  const std::string size = Drawing(fitter.field()).in_words();
+  std::string size = Drawing(fitter.field()).in_words();
+  if (const field::FieldOptions& o = fitter.field().options(); o.is_clip())
+    size += fmt::format(", {} frames in {:.3g} s,", o.frames, o.seconds);
   if (!has_kind) return size;
   const field::PictureKind& kind = fitter.choices().kind;
   const bool is_smooth = kind.style == field::Style::pixel && !fitter.choices().field.squares;
@@ -300,16 +274,16 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (flags.in_parts && ranks.alone())
     throw UsageError("--in-parts is for several processes", "one has all rows of the picture",
                      "leave it out, or start Veldt by mpirun");
-  const field::Signal truth = ranks.alone() ? load_signal(flags.input, flags.max_pixels, context)
+  const field::Signal truth = ranks.alone() ? load_signal(flags.input, flags.max_pixels, context, flags.still)
                                             : load_signal(flags.input, flags.max_pixels, context,
-                                                          *ranks.communicator(), flags.in_parts);
+                                                          *ranks.communicator(), flags.in_parts, flags.still);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
   wishes.ranks = ranks.communicator();
   if (!flags.init.empty()) wishes.init = std::make_shared<field::Field>(field::Field::load(flags.init));
   std::shared_ptr<const field::Prior> given_prior;
-  if (!truth.is_sound()) {
+  if (!truth.is_sound() && !truth.is_clip()) {
     if (!priors) priors = priors_from(flags.prior);
     given_prior = priors->given;
     wishes.prior = priors->means;
@@ -321,27 +295,35 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
-                           truth.is_sound() ? "this is a sound" : "this fit uses no prior of its kind"));
+                           truth.is_sound()  ? "this is a sound"
+                           : truth.is_clip() ? "this is a clip"
+                                             : "this fit uses no prior of its kind"));
   if (!flags.preview.empty() && ranks.is_first())
-    DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
+    DrawnFile::check(preview_path(flags.preview, 0), Drawing(fitter.field()));
+  std::optional<FilmMaker> film;
+  if (!flags.film.empty() && ranks.is_first()) film.emplace(flags.film, fitter.field());
   if (!context.quiet) {
     const field::FitChoices& choices = fitter.choices();
     print_note(fmt::format(
         "{} {} with {}, {} parameters, in {}{}, on {}", flags.dry_run ? "would fit" : "fitting",
-        what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(choices.field)),
-        fitter.field().parameter_count(), field::name_of(choices.precision),
+        what_is_fitted(fitter, !truth.is_sound() && !truth.is_clip() && !wishes.simba),
+        name_of(model_of(choices.field)), fitter.field().parameter_count(), field::name_of(choices.precision),
         ranks.in_words() + rows_in_words(truth), device.reason));
   }
   std::vector<field::Reason> reasons;
   if (flags.explain && ranks.is_first()) reasons = reasons_for(flags, fitter.choices(), truth);
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
-    return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
-                       context);
+    return dry_run_fit(fitter,
+                       {flags.output, flags.preview, flags.film, flags.preview_every, flags.checkpoints},
+                       reasons, context);
   const StopOnSignal& signal = *stop;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
+  FitWatchers watchers({flags.preview, flags.preview_every}, std::move(film),
+                       context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()),
+                       fitter.field(), line);
   LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
   const auto save_now = [&] { fitter.field().save(flags.output); };
   show_fit(live, fitter, truth,
@@ -363,12 +345,12 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
   const train::RunResult run = fitter.run(
       flags.checkpoints,
-      live.listening(events_for(flags, context, fitter, line, signal, ranks), fitter.field().network()),
+      live.listening(events_for(flags, context, line, watchers, signal, ranks), fitter.field().network()),
       teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
-    if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), *ranks.communicator());
+    if (ranks.as_first("") == kDraw) help_to_score(fitter.field(), truth, *ranks.communicator());
     return kOk;  // and ends as rank 0 does
   }
   if (run.stop == train::Stop::asked && run.steps == 0) {
@@ -383,6 +365,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                     run.seconds));
   profiling.finish();
   fitter.field().save(flags.output);
+  watchers.finish();
   live.finish(run.stop == train::Stop::asked ? "stopped" : "done", run.steps);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
@@ -394,6 +377,7 @@ void check_several(const FitFlags& flags) {
   const char* const alone = flags.dry_run                          ? "--dry-run"
                             : flags.live.live                      ? "--live"
                             : !flags.preview.empty()               ? "--preview"
+                            : !flags.film.empty()                  ? "--film"
                             : !flags.checkpoints.directory.empty() ? "--checkpoint"
                                                                    : nullptr;
   if (alone != nullptr)
@@ -509,6 +493,12 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_live(verb, flags->live);
+  add_choice(
+      verb, "--picture", flags->picture, picture_ways(),
+      "show on the terminal what is learned so far: by what the terminal can, or as half blocks of colour");
+  add_switch(verb, "--still", flags->still, "of an animated picture fit the first frame, not all of it");
+  add_path(verb, "--film", flags->film,
+           "an animated PNG (.apng) of how it is learned, more frames where more changes");
   add_max_pixels(verb, flags->max_pixels, true);
   add_count(verb, "--exact", w.parts, {.least = 1, .most = 1 << 20},
             "compute each batch in so many parts: then 1 process and up to so many give the same bits")
@@ -533,6 +523,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"
+      "  veldt fit clip.gif -o clip.safetensors\n"
+      "  veldt fit photo.png -o photo.safetensors --film learning.apng\n"
       "  veldt fit icons/ logo.png -o models/\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n"
       "  mpirun -n 4 veldt fit photo.png -o photo.safetensors    four processes, one fit\n");

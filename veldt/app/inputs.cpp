@@ -14,6 +14,7 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
+#include "veldt/io/clip.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/io/magic.h"
@@ -120,30 +121,37 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
   refuse_file(path);
 }
 
-field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context) {
-  if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, context, true);
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
+                          bool still) {
+  const FileKind kind = kind_of_file(path);
+  if (kind == FileKind::picture && !still && io::is_clip(path)) {
+    const io::Clip clip = io::read_clip(path, {.max_pixels = max_pixels});
+    return field::Signal::clip(clip.frames, clip.seconds);
+  }
+  if (kind != FileKind::sound) return load_picture(path, max_pixels, context, true);
   const io::Sound sound = io::read_sound(path, {.max_samples = max_pixels});
   return field::Signal::sound(sound.samples, sound.rate);
 }
 
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
-                          dist::Communicator& ranks, bool in_parts) {
+                          dist::Communicator& ranks, bool in_parts, bool still) {
   const FileKind kind = kind_of_file(path);
   const auto whole = [&](const std::string& why) {
     if (in_parts)
       throw UsageError(
           fmt::format("--in-parts cannot be used with {}", path), why,
           "leave it out, or convert the picture to a PNG that is not interlaced, without transparent pixels");
-    return load_signal(path, max_pixels, context);
+    return load_signal(path, max_pixels, context, still);
   };
   if (kind != FileKind::picture)
     return whole(fmt::format("it is {}", kind == FileKind::sound       ? "a sound"
                                          : kind == FileKind::pixel_csv ? "a pixel table"
                                                                        : "not a picture"));
+  if (!still && io::is_clip(path)) return whole("it is animated");
   const io::ImageInfo info = io::image_info(path);
   const double bytes = static_cast<double>(info.width) * static_cast<double>(info.height) *
                        static_cast<double>(info.channels * (info.bit_depth > 8 ? 4 : 1));
-  if (bytes < kSharedBytes && !in_parts) return load_signal(path, max_pixels, context);
+  if (bytes < kSharedBytes && !in_parts) return load_signal(path, max_pixels, context, still);
   const auto noted = [&](const std::string& why) {
     field::Signal signal = whole(why);
     if (!context.quiet)

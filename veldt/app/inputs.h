@@ -39,14 +39,16 @@ inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,
                     bool keep_bytes = false);
 
-// A picture, a pixel table or a sound, its samples as they are stored; the limit on pixels also applies to a
-// sound's samples. Throws IoError.
-field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context);
+// A picture, a pixel table, an animated picture or a sound, its samples as they are stored; the limit on
+// pixels also applies to a sound's samples and to all frames together. `still`: of an animated picture the
+// first. Throws IoError.
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
+                          bool still = false);
 // The same for several processes. They share a picture of kSharedBytes or more, if its file can be read row
 // by row and no pixel is fully transparent; else a note says that each has it whole. `in_parts`: they share
 // any picture. Throws UsageError for one that they cannot share then, and for a sound.
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context,
-                          dist::Communicator& ranks, bool in_parts);
+                          dist::Communicator& ranks, bool in_parts, bool still = false);
 inline constexpr std::int64_t kSharedBytes = std::int64_t{64} << 20;
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.

@@ -121,13 +121,40 @@ std::string ProgressLine::to_block_begin() const {
   return rows_above_ > 0 ? fmt::format("\r\x1b[{}A", rows_above_) : "\r";
 }
 
+void ProgressLine::set_panel(std::vector<std::string> lines, std::string over) {
+  panel_is_new_ = panel_is_new_ || lines != panel_ || over != over_panel_;
+  panel_ = std::move(lines);
+  over_panel_ = std::move(over);
+}
+
+// ESC 7 and 8 keep and restore the place of the cursor.
+std::string ProgressLine::panel_in_rows(std::size_t rows) const {
+  std::string text;
+  for (std::size_t i = 0; i < rows; ++i) text += panel_[i] + "\x1b[K\n";
+  if (rows > 0 && !over_panel_.empty()) text += fmt::format("\x1b\x37\x1b[{}A{}\x1b\x38", rows, over_panel_);
+  return text;
+}
+
 void ProgressLine::draw_block() {
   const Terminal terminal = options_.terminal();
-  std::string block = on_screen_ ? to_block_begin() : "\r";
+  // After a stop, or in a window of another size, the rows above are no longer those that were drawn.
+  if (continued_ != times_continued() || terminal.width != width_ || terminal.height != height_) {
+    if (rows_above_ > 0) options_.sink("\r\x1b[J");
+    rows_above_ = 0;
+    panel_is_new_ = true;
+  }
+  continued_ = times_continued();
+  width_ = terminal.width;
+  height_ = terminal.height;
+  std::string block = "\r";
   const std::size_t rows = static_cast<int>(panel_.size()) + 2 < terminal.height ? panel_.size() : 0;
-  if (rows < rows_above_) block += "\x1b[J";
+  if (panel_is_new_ || rows != rows_above_) {
+    if (on_screen_) block = to_block_begin();
+    if (rows < rows_above_) block += "\x1b[J";
+    block += panel_in_rows(rows);
+    panel_is_new_ = false;
+  }
   rows_above_ = rows;
-  for (std::size_t i = 0; i < rows_above_; ++i) block += panel_[i] + "\x1b[K\n";
   options_.sink(block + live_line(terminal) + "\x1b[K");
   on_screen_ = true;
 }
@@ -148,6 +175,7 @@ void ProgressLine::line_above(std::string_view text) {
                                               : "\r\x1b[K",
                             text));
   rows_above_ = 0;
+  panel_is_new_ = true;
   if (on_screen_) draw_block();
 }
 

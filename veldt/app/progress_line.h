@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "veldt/app/frame.h"
+#include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/train/events.h"
 
@@ -48,9 +49,10 @@ class ProgressLine {
   // `fraction` 0..1, below 0 when unknown.
   void update(double fraction, const std::string& text);
 
-  // Lines above the live one on a terminal, redrawn with it: curves. They must fit its
-  // width; elsewhere they are not shown.
-  void set_panel(std::vector<std::string> lines) { panel_ = std::move(lines); }
+  // Lines above the live one on a terminal, drawn with it when they have changed: curves, a picture. They
+  // must fit its width; elsewhere they are not shown. `over` is written last, with the cursor where the lines
+  // begin, and may leave it anywhere: what a terminal draws over these lines.
+  void set_panel(std::vector<std::string> lines, std::string over = {});
   bool is_live() const { return live_; }
 
   // A line of its own above the live one ("veldt: warning: .."), kept when that is redrawn. Warnings are
@@ -67,6 +69,7 @@ class ProgressLine {
   void line_above(std::string_view text);
   void draw_block();
   std::string to_block_begin() const;
+  std::string panel_in_rows(std::size_t rows) const;
   std::string live_line(const Terminal& terminal) const;
 
   Options options_;
@@ -79,7 +82,11 @@ class ProgressLine {
   double fraction_ = -1;
   std::string text_;
   std::vector<std::string> panel_;
-  std::size_t rows_above_ = 0;  // of the panel, as they are on the screen
+  std::string over_panel_;
+  bool panel_is_new_ = false;
+  std::size_t rows_above_ = 0;         // of the panel, as they are on the screen
+  int width_ = 0, height_ = 0;         // of the terminal when it was drawn
+  int continued_ = times_continued();  // then
 };
 
 }  // namespace veldt::app

@@ -18,11 +18,14 @@
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/ranks.h"
+#include "veldt/app/render_film.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/core/threads.h"
+#include "veldt/field/morph.h"
 #include "veldt/field/shared_bands.h"
+#include "veldt/io/animation.h"
 #include "veldt/io/digest.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
@@ -32,10 +35,14 @@ namespace veldt::app {
 namespace {
 
 struct RenderFlags {
+  std::vector<std::string> models;
   std::string model, output, device = "auto";
   WishedSize size;
   std::vector<double> crop;        // left, top, width, height
   std::optional<double> from, to;  // seconds
+  std::optional<double> at;        // the same, of a clip
+  FilmWishes film;
+  std::optional<std::int64_t> morph;  // frames
   std::optional<std::int64_t> rate, bits;
   std::optional<Colour> background;
   std::int64_t supersample = 0;
@@ -72,6 +79,7 @@ Drawing picture_from(const RenderFlags& flags, const field::ImageField& field) {
   field::RenderOptions how;
   how.region = region_from(flags.crop, o);
   how.supersample = static_cast<int>(flags.supersample);
+  if (flags.at && o.seconds > 0) how.time = std::clamp(*flags.at / o.seconds, 0.0, 1.0);
   const Size size = size_for(flags.size, static_cast<double>(o.width) * how.region.width,
                              static_cast<double>(o.height) * how.region.height);
   return {field, size.width, size.height, how};
@@ -84,6 +92,30 @@ void refuse(const std::string& flag, bool given, bool is_sound) {
       fmt::format("{} does not fit this model", flag),
       is_sound ? "it holds a sound, which has no pixels" : "it holds a picture, which has no time",
       is_sound ? "use --rate, --from and --to" : "use --size, --scale and --crop");
+}
+
+// Flags of a clip, for a picture that stands still; and a time that it does not have.
+void refuse_still(const RenderFlags& flags, const field::FieldOptions& o) {
+  for (const auto& [flag, given] : {std::pair("--at", flags.at.has_value()),
+                                    {"--frames", flags.film.frames.has_value() && !flags.morph},
+                                    {"--fps", flags.film.fps.has_value() && !flags.morph}})
+    if (given && !o.is_clip())
+      throw UsageError(fmt::format("{} does not fit this model", flag),
+                       "it holds a picture, which stands still", "leave it out, or fit an animated picture");
+  if (flags.at && *flags.at > o.seconds)
+    throw UsageError(fmt::format("there is nothing at {:g} seconds", *flags.at),
+                     fmt::format("the clip lasts {:g} seconds", o.seconds), "give a time within it");
+  if (flags.at && (flags.film.frames || flags.film.fps))
+    throw UsageError("--at is one picture, and --frames and --fps are of many", "they cannot be combined",
+                     "leave one of them out");
+}
+
+// Whether a model is drawn as an animation. A picture of a clip is one moment of it.
+bool is_film(const RenderFlags& flags, const field::FieldOptions& o) {
+  if (flags.morph) return true;
+  if (!o.is_clip() || flags.at) return false;
+  check_film_name(flags.output);
+  return true;
 }
 
 Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
@@ -100,6 +132,7 @@ Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
   refuse("--rate", flags.rate.has_value(), false);
   refuse("--from", flags.from.has_value(), false);
   refuse("--to", flags.to.has_value(), false);
+  refuse_still(flags, field.options());
   return picture_from(flags, field::ImageField(field));
 }
 
@@ -132,7 +165,51 @@ nlohmann::json facts_of_drawing(const RenderFlags& flags, const Drawing& drawing
           {"--threads", num_threads()}};
 }
 
-int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
+// The animation of a clip, or from one model to the other.
+int render_film(const RenderFlags& flags, const Drawing& still, Context& context, Device device,
+                const StopOnSignal* signal) {
+  if (flags.bits.value_or(8) != 8)
+    throw UsageError(fmt::format("an animation cannot have {} bits", *flags.bits), "it has 8 a sample",
+                     "leave --bits out");
+  check_output(flags.output, "--output", flags.models, context);
+  const Size size{still.width(), still.height()};
+  const FilmPlan plan = flags.morph ? film_of_morph(flags.film, *flags.morph)
+                                    : film_of_clip(flags.film, still.field().options());
+  io::Animation(size, static_cast<int>(still.channels()));  // refuses sizes before the work
+  if (signal == nullptr) return dry_run_render(still, 8, flags.output, context, plan.frames);
+  const auto clip_at = [&, moment = still](std::int64_t i) mutable {
+    moment.set_time((static_cast<double>(i) + 0.5) / static_cast<double>(plan.frames));
+    return picture_of(moment);
+  };
+  if (!flags.morph) return write_film(flags.output, plan, size, still.channels(), clip_at, *signal, context);
+  field::ImageField to = field::ImageField::load(flags.models[1]);
+  to.to(device);
+  field::RenderOptions how;
+  how.region = region_from(flags.crop, still.field().options());
+  how.supersample = static_cast<int>(flags.supersample);
+  const field::Morph morph(field::ImageField(still.field()), to, size, how);
+  const auto morph_at = [&](std::int64_t i) {
+    const double share = plan.frames > 1 ? static_cast<double>(i) / static_cast<double>(plan.frames - 1) : 0;
+    const Tensor picture = morph.picture(share);
+    return flags.background && still.field().options().channels % 2 == 0
+               ? laid_over(picture, *flags.background, still.channels())
+               : picture;
+  };
+  return write_film(flags.output, plan, size, still.channels(), morph_at, *signal, context);
+}
+
+// One model, or two to go from one to the other.
+void check_models(const RenderFlags& flags) {
+  const std::size_t wanted = flags.morph ? 2 : 1;
+  if (flags.models.size() == wanted) return;
+  throw UsageError(fmt::format("cannot draw {} models", flags.models.size()),
+                   flags.morph ? "--morph goes from one to another" : "render draws one model at a time",
+                   flags.morph ? "give two models" : "give one model, or two with --morph 60");
+}
+
+int render(RenderFlags flags, Context& context, Ranks& ranks) {
+  check_models(flags);
+  flags.model = flags.models[0];
   if (flags.dry_run) ranks.must_be_alone("--dry-run");
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
@@ -149,6 +226,16 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));
   if (flags.background) drawing.lay_over(*flags.background);
+  if (is_film(flags, drawing.field().options())) {
+    ranks.must_be_alone("an animation");
+    if (flags.morph) {
+      if (drawing.is_sound())
+        throw UsageError("a sound cannot be morphed", "--morph is for pictures", "give models of pictures");
+      check_film_name(flags.output);
+    }
+    if (!flags.dry_run) note_stretch(flags, drawing, context);
+    return render_film(flags, drawing, context, device, stop ? &*stop : nullptr);
+  }
   if (drawing.has_alpha()) check_alpha(flags.output);
   const int bits = static_cast<int>(flags.bits.value_or(0));
   if (!ranks.alone()) ranks.must_agree(facts_of_drawing(flags, drawing));
@@ -210,9 +297,9 @@ int render(const RenderFlags& flags, Context& context, Ranks& ranks) {
 
 Run add_render(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<RenderFlags>();
-  add_path(verb, "MODEL", flags->model, "a model file that veldt fit wrote").required();
+  add_paths(verb, "MODEL", flags->models, "a model file that veldt fit wrote; two for --morph").required();
   add_path(verb, "-o,--output", flags->output,
-           fmt::format("the picture ({}) or sound (WAV) to write", io::kWrittenPictures))
+           fmt::format("the picture ({}), animation (.apng) or sound (WAV) to write", io::kWrittenPictures))
       .required();
   add_size(verb, flags->size, "the fitted picture");
   add_text(verb, "--crop", "X,Y,W,H", "draw this part, in pixels of the fitted picture",
@@ -225,6 +312,16 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
       .command_line_only();
   add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
+  add_count(verb, "--frames", flags->film.frames, {.least = 1, .most = 100'000},
+            "frames of an animated picture, over its whole time; those it was fitted to unless given")
+      .command_line_only();
+  add_number(verb, "--fps", flags->film.fps, {.most = 1000, .above = 0}, "frames per second of an animation")
+      .option->default_str("");
+  add_number(verb, "--at", flags->at, {.least = 0}, "draw this moment of an animated picture, in seconds")
+      .command_line_only();
+  add_count(verb, "--morph", flags->morph, {.least = 2, .most = 100'000},
+            "go from the first model to the second in so many frames; both must have the same form")
+      .command_line_only();
   add_count(
       verb, "--bits", flags->bits, {.least = 1, .most = 32},
       "bits per sample: for a PNG 1 (grey only), 8 or 16, by default what the fitted picture needs; for a "
@@ -246,6 +343,9 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"
       "  veldt render photo.safetensors -o thumbnail.png --size 160\n"
       "  veldt render logo.safetensors -o logo.jpg --background white\n"
+      "  veldt render clip.safetensors -o clip.apng --size 640 --fps 60\n"
+      "  veldt render clip.safetensors -o moment.png --at 0.1\n"
+      "  veldt render cat.safetensors lion.safetensors --morph 60 -o morph.apng\n"
       "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n"
       "  mpirun -n 4 veldt render cub.safetensors -o poster.png --size 20000    four processes, one "
       "picture\n");

@@ -30,10 +30,13 @@ field::DrawShare shares_of(const Drawing& drawing) {
 
 }  // namespace
 
-void help_to_score(const field::Field& field, dist::Communicator& ranks) {
+void help_to_score(const field::Field& field, const field::Signal& signal, dist::Communicator& ranks) {
   NoGrad off;
-  const Drawing drawing(field);
-  field::share_bands(ranks, shares_of(drawing), {});
+  Drawing drawing(field);
+  for (std::int64_t frame = 0; frame < signal.frames(); ++frame) {
+    drawing.set_time(signal.time_of(frame));
+    field::share_bands(ranks, shares_of(drawing), {});
+  }
 }
 
 std::string FitScore::in_words(bool is_sound) const {
@@ -75,40 +78,50 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
                                  const std::function<void(const Tensor& band)>& also) {
   NoGrad off;
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
-  const Drawing drawing(field);
-  std::optional<train::PictureComparison> pictures;
-  if (!signal.is_sound()) pictures.emplace(Size{signal.columns(), signal.rows()}, signal.channels());
+  Drawing drawing(field);
   // Two tones, such as black and white: a pixel can be on the wrong side.
-  const std::optional<Tensor> tones = signal.is_sound() ? std::nullopt : two_tones_of(signal);
-  double squared = 0;
-  std::int64_t wrong = 0;
+  const std::optional<Tensor> tones =
+      signal.is_sound() || signal.is_clip() ? std::nullopt : two_tones_of(signal);
+  double squared = 0, ssim = 0;
+  std::int64_t wrong = 0, begin = 0;
   bool stopped = false;
+  std::optional<train::PictureComparison> pictures;
   const auto take = [&](const Tensor& band, std::int64_t first) {
     const std::int64_t rows = band.size(0);
-    const Tensor truth = signal.read(first, rows);
+    const Tensor truth = signal.read(begin + first, rows);
     if (also) also(band);
     if (pictures) {
       const Tensor drawn = rounded(to(band, Device{}), signal.bits());
       pictures->add(drawn, truth);
+      squared += sum(square(drawn - truth)).item();
       if (tones) wrong += wrong_pixels(drawn, truth, *tones);
     } else if (signal.peak() > 0) {
       squared += sum(square(affine(reshape(band, truth.shape()), 1 / signal.peak(), 0) - truth)).item();
     }
-    line.update_rows(first + rows, drawing.height(), drawing.row_name());
+    line.update_rows(begin + first + rows, signal.rows(), drawing.row_name());
     stopped = stop && stop();
     return !stopped;
   };
-  if (ranks == nullptr)
-    drawing.bands(take);
-  else
-    field::share_bands(*ranks, shares_of(drawing), take);
+  FitScore out;
+  for (std::int64_t frame = 0; frame < signal.frames() && !stopped; ++frame) {
+    begin = frame * signal.rows_a_frame();
+    drawing.set_time(signal.time_of(frame));
+    if (!signal.is_sound())
+      pictures.emplace(Size{signal.columns(), signal.rows_a_frame()}, signal.channels());
+    if (ranks == nullptr)
+      drawing.bands(take);
+    else
+      field::share_bands(*ranks, shares_of(drawing), take);
+    if (stopped || signal.is_sound()) continue;
+    const train::PictureScore score = pictures->score();
+    out.decibels = score.psnr;
+    ssim += score.ssim;
+  }
   line.finish();
   if (stopped) return std::nullopt;
-  if (signal.is_sound())
-    return FitScore{.decibels = field::decibels(
-                        signal, squared / static_cast<double>(signal.points() * signal.channels()))};
-  const train::PictureScore score = pictures->score();
-  FitScore out{.decibels = score.psnr, .ssim = score.ssim};
+  const auto samples = static_cast<double>(signal.points() * signal.channels());
+  if (signal.is_sound() || signal.is_clip()) out.decibels = field::decibels(signal, squared / samples);
+  out.ssim = ssim / static_cast<double>(signal.frames());
   if (tones) out.wrong_pixels = wrong;
   return out;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "veldt/cli/exit.h"
+#include "veldt/cli/terminal.h"
 
 namespace veldt::cli {
 namespace {
@@ -16,8 +17,9 @@ namespace {
 // A handler may access nothing else.
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t was_urgent = 0;  // there was a SIGINT or SIGTERM
+volatile std::sig_atomic_t continued = 0;   // how often
 
-constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM};
+constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM, SIGCONT};
 std::array<struct sigaction, kSignals.size()> old_actions;
 
 // The handler gets a stack of its own. oneDNN's generated matrix kernels break if a handler runs on their
@@ -27,10 +29,13 @@ alignas(64) char handler_stack[std::size_t{1} << 16];
 stack_t old_stack;
 
 void on_signal(int signal_number) {
+  if (signal_number == SIGCONT) {
+    continued = continued + 1;
+    return;
+  }
   const bool is_urgent = signal_number != SIGHUP;
   if (is_urgent && was_urgent != 0) {
-    constexpr char newline = '\n';  // moves past the progress line
-    [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, &newline, 1);
+    leave_stderr();
     ::_exit(kInterrupted + signal_number);
   }
   if (is_urgent) was_urgent = 1;
@@ -63,6 +68,8 @@ StopOnSignal::~StopOnSignal() {
 }
 
 bool StopOnSignal::requested() const { return received != 0; }
+
+int times_continued() { return continued; }
 
 int StopOnSignal::exit_code(bool was_asked) const {
   if (received != 0) return kInterrupted + received;

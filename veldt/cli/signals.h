@@ -22,4 +22,8 @@ class StopOnSignal {
   int exit_code(bool was_asked = false) const;
 };
 
+// How often the process was stopped (Ctrl-Z) and went on while there was such an object: what it had drawn on
+// its terminal is no longer where it was.
+int times_continued();
+
 }  // namespace veldt::cli

@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "veldt/cli/environment.h"
 #include "veldt/core/escape.h"
 
 namespace veldt::cli {
 namespace {
+
+// While write_stderr() writes; all that a handler reads.
+volatile std::sig_atomic_t is_writing = 0;
 
 // The first of these that is set counts, as in setlocale().
 bool locale_is_utf8() {
@@ -35,18 +39,31 @@ Terminal stderr_terminal() {
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return terminal;
   if (size.ws_col > 0) terminal.width = size.ws_col;
   if (size.ws_row > 0) terminal.height = size.ws_row;
+  if (size.ws_col > 0 && size.ws_row > 0) {
+    terminal.cell_width = size.ws_xpixel / size.ws_col;
+    terminal.cell_height = size.ws_ypixel / size.ws_row;
+  }
   return terminal;
 }
 
 void write_stderr(std::string_view text) {
+  is_writing = 1;
   while (!text.empty()) {
     const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
     if (put > 0) {
       text.remove_prefix(static_cast<std::size_t>(put));
     } else if (put == 0 || errno != EINTR) {
-      return;
+      break;
     }
   }
+  is_writing = 0;
+}
+
+void leave_stderr() {
+  // The end of a string (of a picture, say), then no colours.
+  constexpr std::string_view kPlain = "\n", kOut = "\x1b\\\x1b[0m\n";
+  const std::string_view text = is_writing != 0 && ::isatty(STDERR_FILENO) == 1 ? kOut : kPlain;
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 std::string on_one_line(std::string_view text) { return escape_controls(text); }

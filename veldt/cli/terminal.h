@@ -13,6 +13,7 @@ struct Terminal {
   bool utf8 = false;   // shows more than ASCII
   int width = 80;
   int height = 24;
+  int cell_width = 0, cell_height = 0;  // of a character, in pixels; 0: unknown
 };
 
 // stderr as it is now: the width changes when a window does.
@@ -20,6 +21,9 @@ Terminal stderr_terminal();
 
 // Writes all of it at once. Failures are ignored, because they could not be reported anywhere.
 void write_stderr(std::string_view text);
+// For a signal's handler that ends the process: moves past the live line, and out of a control sequence if
+// write_stderr() was in the middle of one.
+void leave_stderr();
 
 // Text from a file or a path, by escape_controls(): such text is only printed in this form.
 std::string on_one_line(std::string_view text);

@@ -22,6 +22,7 @@ Traits traits_of(const Signal& signal, std::optional<Style> wish);
 
 // Everything except sizes, wishes and seed.
 FitChoices automatic_picture(const Signal& signal, const Traits& traits, const FitOptions& wishes);
+FitChoices automatic_clip(const Signal& clip, const FitOptions& wishes);
 FitChoices automatic_sound(const Signal& sound, const FitOptions& wishes);
 
 // The choices of the original story, exactly: 3-128-128-256-128-64-64-64-1 without biases but with a constant

@@ -230,8 +230,10 @@ Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& si
 }  // namespace
 
 void describe(const Signal& signal, FieldOptions& field) {
-  field.dimensions = signal.is_sound() ? 1 : 2;
-  field.height = signal.rows();
+  field.dimensions = signal.is_sound() ? 1 : signal.is_clip() ? 3 : 2;
+  field.height = signal.rows_a_frame();
+  field.frames = signal.frames();
+  field.seconds = signal.seconds();
   field.width = signal.columns();
   field.channels = signal.channels();
   field.rate = signal.rate();
@@ -241,6 +243,10 @@ void describe(const Signal& signal, FieldOptions& field) {
 
 Traits traits_of(const Signal& signal, std::optional<Style> wish) {
   Traits traits;
+  if (signal.is_clip()) {
+    traits.seen.reason = traits.kind.reason = "an animated picture";
+    return traits;
+  }
   traits.down = spectrum_of(signal, Axis::down);
   if (signal.is_sound()) return traits;
   traits.across = spectrum_of(signal, Axis::across);

@@ -77,6 +77,9 @@ void grant(FitChoices& p, T& what, const std::optional<W>& wish, const char* nam
 }
 
 std::string what_it_is(const Signal& signal, const Traits& traits) {
+  if (signal.is_clip())
+    return fmt::format("{} frames in {:.3g} s; {}", signal.frames(), signal.seconds(),
+                       signal.channels() == 1 ? "1 channel" : fmt::format("{} channels", signal.channels()));
   if (signal.is_sound())
     return fmt::format("{} frames at {} a second; 95 % of the energy below {:.0f} Hz", signal.rows(),
                        signal.rate(), traits.down.bandwidth * static_cast<double>(signal.rate()));
@@ -93,10 +96,13 @@ void take_network(FitChoices& p, const FitOptions& w) {
     throw ConfigError("a fit that begins with a model has its network",
                       "another was asked for too, by a preset, a model, a width, a depth or an omega",
                       "leave these out, or begin without a model");
+  const auto what = [](const FieldOptions& of) {
+    return of.is_sound() ? "a sound" : of.is_clip() ? "a clip" : "a picture";
+  };
   if (o.dimensions != p.field.dimensions || o.channels != p.field.channels)
-    throw ConfigError(str("cannot begin with a model of ", o.is_sound() ? "a sound" : "a picture", " of ",
-                          o.channels, o.channels == 1 ? " channel" : " channels"),
-                      str("this is ", p.field.is_sound() ? "a sound" : "a picture", " of ", p.field.channels),
+    throw ConfigError(str("cannot begin with a model of ", what(o), " of ", o.channels,
+                          o.channels == 1 ? " channel" : " channels"),
+                      str("this is ", what(p.field), " of ", p.field.channels),
                       "begin with a model of the same kind, or without one");
   if (o.squares != p.field.squares || o.tones.empty() != p.field.tones.empty())
     throw ConfigError(
@@ -112,6 +118,7 @@ void take_network(FitChoices& p, const FitOptions& w) {
   p.field.bias = o.bias, p.field.constant_input = o.constant_input;
   p.field.head = o.head;
   p.field.coordinates = o.coordinates;
+  p.field.time_scale = o.time_scale;
   p.init = w.init;
   for (const char* name : {"model", "width", "depth", "first-omega", "omega", "grid"}) p.reasons.erase(name);
   p.reasons["model"] = "the model to begin with has it, and its weights";
@@ -251,11 +258,15 @@ void say_what_follows(FitChoices& p, const Signal& signal) {
 FitChoices choices_for(const Signal& signal, const FitOptions& w) {
   if (w.simba && signal.is_sound())
     throw ConfigError("the simba preset does not fit a sound", "it is for pictures", "leave the preset out");
+  if (signal.is_clip() && (w.simba || w.style))
+    throw ConfigError(str(w.simba ? "the simba preset" : "a style", " does not fit a clip"),
+                      "it is for pictures that stand still", "leave it out, or fit one frame");
   const Traits traits = traits_of(signal, w.style);
   FitOptions wishes = w;
   if (w.init) wishes.model = model_of(w.init->options());  // rates and the like are to suit its network
   FitChoices p = w.simba             ? simba_choices()
                  : signal.is_sound() ? automatic_sound(signal, wishes)
+                 : signal.is_clip()  ? automatic_clip(signal, wishes)
                                      : automatic_picture(signal, traits, wishes);
   p.kind = traits.kind;
   p.reasons["kind"] = what_it_is(signal, traits);

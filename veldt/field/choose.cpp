@@ -71,7 +71,8 @@ void choose_grid(FitChoices& p, const GridOptions& grid) {
   const FieldOptions& field = p.field;
   const char* const point = field.is_sound() ? "frame" : "pixel";
   const double cells = static_cast<double>(grid.finest) / longer_side(field);
-  const double entries = std::exp2(grid.log2_entries) / static_cast<double>(field.width * field.height);
+  const double entries = std::exp2(grid.log2_entries) / static_cast<double>(field.width * field.height) /
+                         static_cast<double>(field.frames);
   p.field.encodings = {grid};
   p.reasons["grid"] =
       grid.coarsest == grid.finest

@@ -9,7 +9,11 @@
 namespace veldt::field {
 
 CoordinateMap::CoordinateMap(const FieldOptions& o)
-    : inputs_(o.inputs()), has_x_(!o.is_sound()), constant_input_(o.constant_input) {
+    : time_scale_(o.time_scale),
+      inputs_(o.inputs()),
+      has_x_(!o.is_sound()),
+      has_time_(o.is_clip()),
+      constant_input_(o.constant_input) {
   const auto w = static_cast<double>(o.width), h = static_cast<double>(o.height);
   if (o.coordinates == Coordinates::corners) {
     // i / (N - 1) at the centre u = (i + 0.5) / N of pixel i

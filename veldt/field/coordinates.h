@@ -7,27 +7,30 @@
 
 namespace veldt::field {
 
-// Turns a position (u from the left of a picture, v from its top or from the start of a sound, both 0..1)
-// into the network's inputs.
+// Turns a position (u from the left of a picture, v from its top or from the start of a sound, t from the
+// start of a clip, each 0..1) into the network's inputs.
 class CoordinateMap {
  public:
   explicit CoordinateMap(const FieldOptions& options);
   float x(double u) const { return static_cast<float>(x_scale_ * u + x_shift_); }
   float y(double v) const { return static_cast<float>(y_scale_ * v + y_shift_); }
+  float time(double t) const { return static_cast<float>(time_scale_ * (2 * t - 1)); }
   int inputs() const { return inputs_; }
   bool has_x() const { return has_x_; }
+  bool has_time() const { return has_time_; }
   // Writes the inputs of one point; returns the place of the next point's.
-  float* put(double u, double v, float* to) const {
+  float* put(double u, double v, double t, float* to) const {
     if (has_x_) *to++ = x(u);
     *to++ = y(v);
+    if (has_time_) *to++ = time(t);
     if (constant_input_) *to++ = 1;
     return to;
   }
 
  private:
-  double x_scale_, x_shift_, y_scale_, y_shift_;
+  double x_scale_, x_shift_, y_scale_, y_shift_, time_scale_;
   int inputs_;
-  bool has_x_, constant_input_;
+  bool has_x_, has_time_, constant_input_;
 };
 
 // The network's output [.., channels] as levels: 0..1 of a picture.

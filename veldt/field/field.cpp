@@ -13,12 +13,13 @@ namespace veldt::field {
 namespace {
 
 constexpr const char* kKinds[] = {"veldt.image_field", "veldt.sound_field"};
-constexpr int kFormatVersion = 3;
+constexpr int kFormatVersion = 4;
 constexpr const char* kClosing = "closing";
 constexpr std::uint64_t kInitStream = 1;  // the seed's random stream for weights
 
 // The first version that supports all features of the field.
 int version_of(const FieldOptions& o, const Closing& closing) {
+  if (o.is_clip()) return 4;
   if (o.squares || !o.tones.empty() || o.bits != 8 || closing.has_flats()) return 3;
   return o.closing > 0 ? 2 : 1;
 }

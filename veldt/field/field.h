@@ -33,6 +33,7 @@ struct BandShare {
 
 struct RenderOptions {
   Region region = {};
+  double time = 0.5;  // of a clip, 0 at its start and 1 at its end: what is drawn is one picture
   // Samples along each side of an output pixel, averaged; 0: automatic, which is 1 when enlarging. When
   // shrinking, each pixel is the mean over its area of the picture drawn at its fitted size.
   int supersample = 0;
@@ -67,8 +68,9 @@ class Field {
   void to(Device device);
 
   // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
-  // for a picture, shares of the peak for a sound, whose rows are frames. Which rows a band has depends on
-  // the field, the size and the device alone. Throws ConfigError for an invalid size or region.
+  // for a picture or a moment of a clip, shares of the peak for a sound, whose rows are frames. Which rows a
+  // band has depends on the field, the size and the device alone. Throws ConfigError for an invalid size or
+  // region.
   void render_bands(Size size, const RenderOptions& how, const Band& band) const;
 
   // Evaluations of the network per pixel of such a drawing, on average. Throws as render_bands().

@@ -139,7 +139,9 @@ std::string digest_of(const Signal& signal, const Prior* prior) {
 // A resumed run must have the same choices and the same signal.
 std::string config_of(const Signal& signal, const FitChoices& choices) {
   nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices));
-  config[signal.is_sound() ? "sound" : "picture"] = digest_of(signal, choices.prior.get());
+  config[signal.is_sound()  ? "sound"
+         : signal.is_clip() ? "clip"
+                            : "picture"] = digest_of(signal, choices.prior.get());
   if (choices.parts > 0) config["parts"] = choices.parts;
   if (choices.init) {
     io::Digest digest;
@@ -358,10 +360,15 @@ double quality_of(const Field& field, const Signal& signal, dist::Communicator* 
   std::vector<std::array<double, 2>> own;
   RenderOptions how;
   if (several) how.share = {ranks->rank(), ranks->size()};
-  field.render_bands({o.width, o.height}, how, [&](const Tensor& rows, std::int64_t first) {
-    own.push_back({static_cast<double>(first), sum(square(rows - signal.read(first, rows.size(0)))).item()});
-    return true;
-  });
+  for (std::int64_t frame = 0; frame < signal.frames(); ++frame) {
+    how.time = signal.time_of(frame);
+    field.render_bands({o.width, o.height}, how, [&](const Tensor& rows, std::int64_t in_frame) {
+      const std::int64_t first = frame * o.height + in_frame;
+      own.push_back(
+          {static_cast<double>(first), sum(square(rows - signal.read(first, rows.size(0)))).item()});
+      return true;
+    });
+  }
   if (several) {
     const std::string text(reinterpret_cast<const char*>(own.data()), own.size() * sizeof own[0]);
     std::string all;

@@ -23,11 +23,17 @@ void start_as_ridges(const FieldOptions& o, const nn::Linear& layer, Rng& rng) {
   for (std::int64_t unit = 0; unit < layer.weight().size(0); ++unit) {
     const double turn = 2 * std::numbers::pi * rng.next_uniform();
     const double steepness = o.first_omega * std::sqrt(rng.next_uniform());
-    double w[2] = {steepness * std::cos(turn), steepness * std::sin(turn)};
+    double w[3] = {steepness * std::cos(turn), steepness * std::sin(turn), 0};
     if (dimensions == 1) w[0] = std::copysign(steepness, w[0]);
-    float place[3];
+    float place[4];
     const double u = rng.next_uniform(), v = rng.next_uniform();
-    map.put(u, v, place);
+    double t = 0;
+    if (dimensions == 3) {  // a direction in space: its share along time is even in -1..1
+      t = rng.next_uniform();
+      const double along = 2 * rng.next_uniform() - 1, across = std::sqrt(1 - along * along);
+      w[0] *= across, w[1] *= across, w[2] = steepness * along;
+    }
+    map.put(u, v, t, place);
     double shift = 0;
     for (std::size_t i = 0; i < dimensions; ++i) {
       weights.push_back(static_cast<float>(w[i]));

@@ -100,6 +100,20 @@ EncodingOptions encoding_from(const json& from, int dimensions) {
   throw bad_options(str("'", kind, "' is not a known encoding"));
 }
 
+// Files of pictures do not have these keys.
+void read_dimensions(const json& from, FieldOptions& o) {
+  if (!from.contains("dimensions")) return;
+  o.dimensions = need<int>(from, "dimensions");
+  if (o.is_clip()) {
+    o.frames = need<std::int64_t>(from, "frames");
+    o.seconds = need<double>(from, "seconds");
+    o.time_scale = need<double>(from, "time_scale");
+    return;
+  }
+  o.rate = need<std::int64_t>(from, "rate");
+  o.peak = need<double>(from, "peak");
+}
+
 // The keys that are missing in files of earlier versions.
 void read_newer_keys(const json& from, FieldOptions& o) {
   if (o.activation == Activation::wire) o.scale = need<double>(from, "scale");
@@ -156,6 +170,11 @@ std::string to_json(const FieldOptions& o) {
               {"footprint", o.footprint},
               {"two_tone", o.two_tone}};
   if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
+  if (o.is_clip())
+    out.update({{"dimensions", o.dimensions},
+                {"frames", o.frames},
+                {"seconds", o.seconds},
+                {"time_scale", o.time_scale}});
   // Left out if they have their defaults, as in files from before these keys existed.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
   if (o.closing > 0) out["closing"] = o.closing;
@@ -185,11 +204,7 @@ FieldOptions field_options_from_json(std::string_view text) {
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");
   o.two_tone = need<bool>(from, "two_tone");
-  if (from.contains("dimensions")) {  // files of pictures do not have it
-    o.dimensions = need<int>(from, "dimensions");
-    o.rate = need<std::int64_t>(from, "rate");
-    o.peak = need<double>(from, "peak");
-  }
+  read_dimensions(from, o);
   read_newer_keys(from, o);
   try {
     check(o);
@@ -202,9 +217,9 @@ FieldOptions field_options_from_json(std::string_view text) {
 namespace {
 
 void check_picture(const FieldOptions& o) {
-  if (o.dimensions != 2)
+  if (o.dimensions != 2 && !o.is_clip())
     throw ConfigError(str("a position cannot have ", o.dimensions, " dimensions"),
-                      "there is 1 in a sound and 2 in a picture", "use one of these");
+                      "there are 1 in a sound, 2 in a picture and 3 in a clip", "use one of these");
   if (o.channels < 1 || o.channels > 4)
     throw ConfigError(str("a picture cannot have ", o.channels, " channels"), "there are 1 to 4",
                       "use a grey or RGB picture, with or without alpha");
@@ -237,6 +252,23 @@ void check_picture(const FieldOptions& o) {
   if (!o.tones.empty() && (o.tones.size() != 2 || !std::all_of(o.tones.begin(), o.tones.end(), is_tone)))
     throw ConfigError("this field cannot have these tones",
                       str("there are two, of ", o.channels, " levels from 0 to 1 each"), "leave them out");
+}
+
+void check_clip(const FieldOptions& o) {
+  if (o.frames < 1 || o.frames > kMaxFrames)
+    throw ConfigError(str("a clip cannot have ", o.frames, " frames"), str("there are 1 to ", kMaxFrames),
+                      "fit a part of it");
+  if (!(o.seconds > 0 && o.seconds <= 1e9))
+    throw ConfigError(str("a clip cannot last ", o.seconds, " seconds"),
+                      "its time is above 0 and at most 1000000000",
+                      "give the time that its frames are shown");
+  if (!(o.time_scale > 0 && o.time_scale <= 1))
+    throw ConfigError(str("the time scale cannot be ", o.time_scale), "it is above 0 and at most 1",
+                      "leave it out");
+  if (o.head == Head::ink || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone ||
+      o.closing != 0 || o.squares || o.bits != 8 || !o.tones.empty())
+    throw ConfigError("a clip has no footprint, closing, squares, bits or tones of a picture",
+                      "these are of one picture", "leave these options out");
 }
 
 void check_sound(const FieldOptions& o) {
@@ -289,6 +321,7 @@ void check(const FieldOptions& o) {
     check_sound(o);
   else
     check_picture(o);
+  if (o.is_clip()) check_clip(o);
   check_encodings(o);
   if (!(o.scale > 0 && o.scale <= 1e6))
     throw ConfigError(str("the scale cannot be ", o.scale), "it must be above 0 and at most 1000000",

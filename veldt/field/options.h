@@ -31,7 +31,7 @@ enum class Coordinates : std::uint8_t { centres, corners };
 struct FieldOptions {
   Activation activation = Activation::finer;
   std::vector<std::int64_t> widths = {128, 128, 128, 128};  // units of each hidden layer
-  int dimensions = 2;                                       // of a position: 2 in a picture, 1 in a sound
+  int dimensions = 2;         // of a position: 2 in a picture, 1 in a sound, 3 in a clip (x, y and time)
   std::int64_t channels = 1;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; of a sound mono, stereo ..
   double first_omega = 60;  // of the first layer (siren, finer); gauss: its scale; tanh: of its first weights
   double omega = 30;        // of the other hidden layers; tanh: of their first weights
@@ -45,6 +45,10 @@ struct FieldOptions {
   std::int64_t width = 0, height = 0;
   std::int64_t rate = 0;  // frames a second; 0 of a picture
   double peak = 1;        // of a sound: the sample that an output of 1 stands for
+  // Of a clip, an animated picture: how many frames it was fitted to, which last so long together, and the
+  // extent of its time where the longer side spans -1..1: from -time_scale to time_scale, at most 1.
+  std::int64_t frames = 1;
+  double seconds = 0, time_scale = 0;
   // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene
   // before the camera's box filter, and drawing it at its own size averages the same number.
   int footprint = 1;
@@ -64,6 +68,7 @@ struct FieldOptions {
   std::vector<std::vector<double>> tones = {};
 
   bool is_sound() const { return dimensions == 1; }
+  bool is_clip() const { return dimensions == 3; }
   // The columns of levels that it was fitted to.
   std::int64_t columns() const { return width / period; }
   std::int64_t rows() const { return height / period; }

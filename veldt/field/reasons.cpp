@@ -24,7 +24,7 @@ std::vector<Reason> reasons_of(const FitChoices& choices) {
     const auto why = choices.reasons.find(choice);
     all.push_back({choice, std::move(value), why == choices.reasons.end() ? "" : why->second});
   };
-  add("kind", std::string(field.is_sound() ? "sound" : in_words(choices.kind)));
+  add("kind", std::string(field.is_sound() ? "sound" : field.is_clip() ? "clip" : in_words(choices.kind)));
   add("model", std::string(name_of(model_of(field))));
   if (!field.widths.empty()) {
     add("width", text_of_widths(field.widths));

@@ -39,6 +39,7 @@ struct Tile {
 struct Canvas {
   std::int64_t width, height;
   Region region;
+  double time;
   int across, down;  // samples along the sides of a pixel
   const FieldOptions& field;
   CoordinateMap map = CoordinateMap(field);
@@ -74,6 +75,7 @@ struct Canvas {
     std::vector<float> y;
     for (const double v : along_y(tile.row, tile.rows)) y.push_back(map.y(v));
     put(next++, y, {tile.rows, 1, down, 1});
+    if (map.has_time()) put(next++, {map.time(time)}, {1, 1, 1, 1});
     if (next < map.inputs()) put(next, {1.0f}, {1, 1, 1, 1});
     return reshape(inputs, {tile.pixels() * this->samples(), map.inputs()});
   }
@@ -194,6 +196,9 @@ void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const
       !std::isfinite(r.width) || !std::isfinite(r.height))
     throw ConfigError("cannot draw an empty region", str("its size is ", r.width, " by ", r.height),
                       "give a region with a width and a height above 0");
+  if (!(how.time >= 0 && how.time <= 1))
+    throw ConfigError(str("cannot draw a clip at ", how.time, " of its time"),
+                      "0 is its start, and 1 its end", "give a time between them");
   if (how.supersample < 0 || how.supersample > 64)
     throw ConfigError(str("cannot take ", how.supersample, " samples a side"),
                       "0 (automatic) to 64 make sense", "use 2 to 4");
@@ -355,10 +360,10 @@ void Field::render_bands(Size size, const RenderOptions& how, const Band& band) 
   };
   const Band& take = !options_.tones.empty() && is_own_size(options_, width, height, how) ? rounding : band;
   if (s.columns)
-    draw_means(pen, {s.columns->count, s.rows->count, s.region, 1, 1, options_}, *s.columns, *s.rows,
-               how.share, take);
+    draw_means(pen, {s.columns->count, s.rows->count, s.region, how.time, 1, 1, options_}, *s.columns,
+               *s.rows, how.share, take);
   else
-    draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, how.share, take);
+    draw_evenly(pen, {width, height, s.region, how.time, s.across, s.down, options_}, how.share, take);
 }
 
 Tensor Field::open_levels(int samples, const Heard& heard) const {

@@ -14,7 +14,7 @@ namespace veldt::field {
 namespace {
 
 // The seed's random streams of a fit, besides the one for the weights.
-constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4, kBetween = 5;
+constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4, kBetween = 5, kBetweenFrames = 6;
 constexpr std::int64_t kGrain = 512;     // points: ten microseconds of placing
 constexpr float kSameLevel = 1.0f / 64;  // neighbours closer than this are alike
 
@@ -151,13 +151,16 @@ Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::i
 void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, std::int64_t step,
                          float* to) const {
   const std::int64_t n = pixels.indices.numel(), width = options_.width, inputs = map_.inputs();
+  const std::int64_t height = signal_.is_clip() ? options_.height : signal_.rows();
   const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
   const std::int64_t* index = pixels.indices.data<std::int64_t>();
   const Rng rng(seed_, kJitter);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
   parallel_for(pixels.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = pixels.begin + begin; p < pixels.begin + end; ++p) {
-      const auto column = static_cast<double>(index[p] % width), row = static_cast<double>(index[p] / width);
+      const auto column = static_cast<double>(index[p] % width),
+                 row = static_cast<double>(index[p] / width % height),
+                 time = signal_.time_of(index[p] / width / height);
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
       float* at = to + (p - pixels.begin) * samples * samples * inputs;
       for (std::int64_t k = 0; k < samples * samples; ++k) {
@@ -167,7 +170,7 @@ void PointSampler::place(const Some& pixels, std::int64_t samples, bool jitter, 
           dx = Rng::to_unit(rng.at(draw));
           dy = Rng::to_unit(rng.at(draw + 1));
         }
-        at = map_.put((column + dx) / w, (row + dy) / h, at);
+        at = map_.put((column + dx) / w, (row + dy) / h, time, at);
       }
     }
   });
@@ -194,14 +197,22 @@ PointSampler::Moved PointSampler::move_some(const Some& points, std::int64_t ste
   const Rng places_rng(seed_, kBetween);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
   moved.places.resize(2 * moved.points.size());
+  const bool is_clip = signal_.is_clip();
+  const std::int64_t height = is_clip ? options_.height : signal_.rows();
+  const Rng frames_rng(seed_, kBetweenFrames);
+  if (is_clip) moved.frames.resize(moved.points.size());
   parallel_for(std::ssize(moved.points), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t i = moved.points[static_cast<std::size_t>(p)];
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(before + p);
       double* const at = moved.places.data() + 2 * p;
       at[0] = static_cast<double>(index[i] % width) + static_cast<double>(Rng::to_unit(places_rng.at(draw)));
-      at[1] =
-          static_cast<double>(index[i] / width) + static_cast<double>(Rng::to_unit(places_rng.at(draw + 1)));
+      at[1] = static_cast<double>(index[i] / width % height) +
+              static_cast<double>(Rng::to_unit(places_rng.at(draw + 1)));
+      if (is_clip)
+        moved.frames[static_cast<std::size_t>(p)] =
+            static_cast<double>(index[i] / width / height) - 0.5 +
+            static_cast<double>(Rng::to_unit(frames_rng.at(draw / 2)));
     }
   });
   return moved;
@@ -209,7 +220,8 @@ PointSampler::Moved PointSampler::move_some(const Some& points, std::int64_t ste
 
 void PointSampler::put_levels(const Moved& moved, std::int64_t first, const Tensor& levels) const {
   const auto channels = static_cast<std::size_t>(signal_.channels());
-  const Tensor between = signal_.between(moved.places.data(), std::ssize(moved.points));
+  const Tensor between = signal_.between(moved.places.data(), std::ssize(moved.points),
+                                         moved.frames.empty() ? nullptr : moved.frames.data());
   for (std::size_t p = 0; p < moved.points.size(); ++p)
     std::copy_n(between.data<float>() + p * channels, channels,
                 levels.data<float>() + static_cast<std::size_t>(moved.points[p] - first) * channels);
@@ -266,6 +278,7 @@ std::vector<Batch> PointSampler::parts(std::int64_t step, const data::Parts& par
     for (std::size_t p = 0; p < moved.points.size(); ++p)
       map_.put(moved.places[2 * p] / static_cast<double>(options_.width),
                moved.places[2 * p + 1] / static_cast<double>(options_.height),
+               moved.frames.empty() ? 0.5 : signal_.time_at(moved.frames[p]),
                to + (moved.points[p] - of_edges.begin) * inputs);
     if (!all.defined()) put_levels(moved, of_edges.begin, b.levels);
   }

@@ -86,6 +86,7 @@ class PointSampler {
   struct Moved {
     std::vector<std::int64_t> points;  // of the whole batch
     std::vector<double> places;        // column and row of each
+    std::vector<double> frames = {};   // of a clip, see Signal::between()
   };
   Moved move_some(const Some& points, std::int64_t step) const;
   // Writes their levels to `levels`, which begin with the batch's point `first`.

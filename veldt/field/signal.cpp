@@ -226,6 +226,30 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
   return signal;
 }
 
+Signal Signal::clip(const Tensor& frames, const std::vector<double>& seconds) {
+  if (frames.rank() != 4 || frames.dtype() != DType::u8 || frames.numel() == 0 ||
+      frames.size(0) != std::ssize(seconds))
+    throw ShapeError(str("cannot fit a tensor of ", frames.dtype(), ' ', frames.shape(), " with ",
+                         seconds.size(), " times"),
+                     "a clip is u8 [frames, height, width, channels], not empty, with a time for each frame",
+                     "read one with io::read_clip()");
+  double all = 0;
+  std::vector<double> times;
+  for (const double each : seconds) {
+    if (!(each > 0 && each <= 1e9))
+      throw ConfigError(str("a frame cannot be shown for ", each, " seconds"), "its time is above 0",
+                        "give each frame a time");
+    times.push_back(all + each / 2);
+    all += each;
+  }
+  for (double& time : times) time /= all;
+  Signal signal(reshape(contiguous(frames.detach()),
+                        {frames.size(0) * frames.size(1), frames.size(2), frames.size(3)}));
+  signal.times_ = std::move(times);
+  signal.seconds_ = all;
+  return signal;
+}
+
 // As stored.
 Tensor Signal::from_file(std::int64_t first, std::int64_t count) const {
   io::ImageReader& file = share_->file;
@@ -254,22 +278,42 @@ Tensor Signal::at(const Tensor& indices) const {
   return out;
 }
 
-Tensor Signal::between(const double* positions, std::int64_t n) const {
+double Signal::time_at(double frame) const {
+  if (!is_clip()) return 0.5;
+  const double at = std::clamp(frame, 0.0, static_cast<double>(frames() - 1));
+  const auto first = static_cast<std::int64_t>(at), next = std::min(first + 1, frames() - 1);
+  return std::lerp(time_of(first), time_of(next), at - static_cast<double>(first));
+}
+
+Tensor Signal::between(const double* positions, std::int64_t n, const double* frames) const {
   const Tensor out = zeros({n, channels()});
-  const std::int64_t count = channels(), begin = first_here();
+  const std::int64_t count = channels(), begin = first_here(), height = rows_a_frame();
   const Rows own = this->own();
   const auto read = [&](const auto* samples, float scale) {
+    // Adds the levels of one frame, which begins with this row of the samples.
+    const auto add = [&](const double* position, std::int64_t first_row, float share, float* to) {
+      const BilinearTaps across(position[0], columns()), down(position[1], height);
+      for (std::size_t i = 0; i < 4; ++i)
+        for (std::size_t j = 0; j < 4; ++j) {
+          const auto* pixel = samples + ((first_row + down.at[i]) * columns() + across.at[j]) * count;
+          const float weight = share * down.weight[i] * across.weight[j];
+          for (std::int64_t c = 0; c < count; ++c) to[c] += weight * level_of(pixel[c], scale);
+        }
+    };
     parallel_for(n, kSampleGrain / 16, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t p = first; p < end; ++p) {
-        if (share_ && !own.has(static_cast<std::int64_t>(std::floor(positions[2 * p + 1])))) continue;
-        const BilinearTaps across(positions[2 * p], columns()), down(positions[2 * p + 1], rows());
+        const double* const position = positions + 2 * p;
         float* const to = out.data<float>() + p * count;
-        for (std::size_t i = 0; i < 4; ++i)
-          for (std::size_t j = 0; j < 4; ++j) {
-            const auto* pixel = samples + ((down.at[i] - begin) * columns() + across.at[j]) * count;
-            const float weight = down.weight[i] * across.weight[j];
-            for (std::int64_t c = 0; c < count; ++c) to[c] += weight * level_of(pixel[c], scale);
-          }
+        if (frames == nullptr) {
+          if (!share_ || own.has(static_cast<std::int64_t>(std::floor(position[1]))))
+            add(position, -begin, 1, to);
+          continue;
+        }
+        const double at = std::clamp(frames[p], 0.0, static_cast<double>(this->frames() - 1));
+        const auto frame = static_cast<std::int64_t>(at);
+        const auto later = static_cast<float>(at - static_cast<double>(frame));
+        add(position, frame * height, 1 - later, to);
+        if (later > 0) add(position, (frame + 1) * height, later, to);
       }
     });
   };

@@ -9,22 +9,10 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/png_chunks.h"
 
 namespace veldt::io {
 namespace {
-
-// Big-endian, as all numbers of a PNG.
-void put(std::string& into, std::uint32_t value, int bytes = 4) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) into += static_cast<char>(value >> shift & 0xff);
-}
-
-void put_chunk(std::string& into, const char* name, const std::string& data) {
-  put(into, static_cast<std::uint32_t>(data.size()));
-  const std::size_t begin = into.size();
-  into += name + data;
-  put(into, static_cast<std::uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(into.data() + begin),
-                                               static_cast<uInt>(into.size() - begin))));
-}
 
 std::string compressed(const std::string& bytes) {
   uLongf size = ::compressBound(static_cast<uLong>(bytes.size()));
@@ -38,26 +26,31 @@ std::string compressed(const std::string& bytes) {
 
 }  // namespace
 
-Animation::Animation(Size size) : width_(size.width), height_(size.height) {
-  if (size.width < 1 || size.height < 1 || size.width > 4096 || size.height > 4096)
+Animation::Animation(Size size, int channels)
+    : width_(size.width), height_(size.height), channels_(channels) {
+  if (size.width < 1 || size.height < 1 || size.width > kMostSide || size.height > kMostSide)
     throw ConfigError(str("an animation cannot be ", size.width, " by ", size.height),
-                      "each side has 1 to 4096 pixels", "give another size");
+                      str("each side has 1 to ", kMostSide, " pixels"), "give another size");
+  if (channels < 1 || channels > 4)
+    throw ConfigError(str("an animation cannot have ", channels, " channels"), "there are 1 to 4",
+                      "give grey or rgb, with or without alpha");
 }
 
 void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
-  if (std::ssize(pixels) != width_ * height_ * 3)
+  if (std::ssize(pixels) != width_ * height_ * channels_)
     throw ShapeError(str("a frame cannot have ", pixels.size(), " bytes"),
-                     str("it is ", height_, " by ", width_, " pixels of 3"), "give as many");
+                     str("it is ", height_, " by ", width_, " pixels of ", channels_), "give as many");
   std::int64_t left = 0, right = width_, top = 0, bottom = height_;
   if (!last_.empty()) {
     left = width_, right = 0, top = height_, bottom = 0;
     for (std::int64_t y = 0; y < height_; ++y) {
-      const std::uint8_t *now = &pixels[static_cast<std::size_t>(3 * y * width_)],
-                         *before = &last_[static_cast<std::size_t>(3 * y * width_)];
-      if (std::memcmp(now, before, static_cast<std::size_t>(3 * width_)) == 0) continue;
+      const std::uint8_t *now = &pixels[static_cast<std::size_t>(channels_ * y * width_)],
+                         *before = &last_[static_cast<std::size_t>(channels_ * y * width_)];
+      if (std::memcmp(now, before, static_cast<std::size_t>(channels_ * width_)) == 0) continue;
       top = std::min(top, y), bottom = y + 1;
       for (std::int64_t x = 0; x < width_; ++x)
-        if (std::memcmp(now + 3 * x, before + 3 * x, 3) != 0)
+        if (std::memcmp(now + channels_ * x, before + channels_ * x, static_cast<std::size_t>(channels_)) !=
+            0)
           left = std::min(left, x), right = std::max(right, x + 1);
     }
     if (right == 0) left = top = 0, right = bottom = 1;  // a frame has a pixel
@@ -66,15 +59,17 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
   std::string rows;
   for (std::int64_t y = top; y < bottom; ++y) {
     rows += '\2';
-    for (std::int64_t i = 3 * left; i < 3 * right; ++i) {
-      const std::uint8_t above = y > top ? pixels[static_cast<std::size_t>(3 * (y - 1) * width_ + i)] : 0;
-      rows += static_cast<char>(pixels[static_cast<std::size_t>(3 * y * width_ + i)] - above);
+    for (std::int64_t i = channels_ * left; i < channels_ * right; ++i) {
+      const std::uint8_t above =
+          y > top ? pixels[static_cast<std::size_t>(channels_ * (y - 1) * width_ + i)] : 0;
+      rows += static_cast<char>(pixels[static_cast<std::size_t>(channels_ * y * width_ + i)] - above);
     }
   }
   const auto whole = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
   frames_.push_back({whole(left), whole(top), whole(right - left), whole(bottom - top),
                      static_cast<std::uint32_t>(std::clamp(std::round(1000 * seconds), 0.0, 65535.0)),
                      compressed(rows)});
+  bytes_ += std::ssize(frames_.back().data) + 50;
   last_.assign(pixels.begin(), pixels.end());
 }
 
@@ -83,28 +78,33 @@ void Animation::write(const std::string& path) const {
     throw ConfigError("an animation without frames cannot be written", "nothing was added to it",
                       "add a frame");
   std::string file = "\x89PNG\r\n\x1a\n", header, control;
-  put(header, static_cast<std::uint32_t>(width_)), put(header, static_cast<std::uint32_t>(height_));
-  header += std::string("\x08\x02\x00\x00\x00", 5);  // eight bits, rgb
-  put_chunk(file, "IHDR", header);
-  put(control, static_cast<std::uint32_t>(frames_.size())), put(control, 0);  // for ever
-  put_chunk(file, "acTL", control);
+  put_big_endian(header, static_cast<std::uint32_t>(width_)),
+      put_big_endian(header, static_cast<std::uint32_t>(height_));
+  constexpr char kColours[] = {0, 4, 2, 6};  // PNG's numbers of grey, grey and alpha, rgb, rgb and alpha
+  header += '\x08';                          // bits
+  header += kColours[channels_ - 1];
+  header += std::string(3, '\0');
+  put_png_chunk(file, "IHDR", header);
+  put_big_endian(control, static_cast<std::uint32_t>(frames_.size())),
+      put_big_endian(control, 0);  // for ever
+  put_png_chunk(file, "acTL", control);
   std::uint32_t sequence = 0;
   for (const Frame& frame : frames_) {
     std::string about;
     for (const std::uint32_t number : {sequence++, frame.width, frame.height, frame.left, frame.top})
-      put(about, number);
-    put(about, frame.milliseconds, 2), put(about, 1000, 2);
+      put_big_endian(about, number);
+    put_big_endian(about, frame.milliseconds, 2), put_big_endian(about, 1000, 2);
     about += std::string(2, '\0');  // it stays, and covers what was there
-    put_chunk(file, "fcTL", about);
+    put_png_chunk(file, "fcTL", about);
     if (&frame == &frames_.front()) {
-      put_chunk(file, "IDAT", frame.data);
+      put_png_chunk(file, "IDAT", frame.data);
       continue;
     }
     std::string data;
-    put(data, sequence++);
-    put_chunk(file, "fdAT", data + frame.data);
+    put_big_endian(data, sequence++);
+    put_png_chunk(file, "fdAT", data + frame.data);
   }
-  put_chunk(file, "IEND", "");
+  put_png_chunk(file, "IEND", "");
   write_file(path, file);
 }
 

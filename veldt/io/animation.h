@@ -19,13 +19,18 @@ namespace veldt::io {
 // and over; a program that knows no animations shows the first frame.
 class Animation {
  public:
-  // Throws ConfigError for a side below 1 or above 4096.
-  explicit Animation(Size size);
+  static constexpr std::int64_t kMostSide = 16384;
 
-  // A frame of u8 [height, width, 3], shown for so long (to a thousandth of a second, at most 65 s). Throws
-  // ShapeError for another number of bytes.
+  // Channels: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. Throws ConfigError for others, and for a side
+  // below 1 or above kMostSide.
+  explicit Animation(Size size, int channels = 3);
+
+  // A frame of u8 [height, width, channels], shown for so long (to a thousandth of a second, at most 65 s).
+  // Throws ShapeError for another number of bytes.
   void add(std::span<const std::uint8_t> pixels, double seconds);
   std::int64_t frames() const { return static_cast<std::int64_t>(frames_.size()); }
+  // About the size of the file.
+  std::int64_t bytes() const { return bytes_; }
   // Writes it all or not at all. Throws ConfigError without a frame, IoError unwritable.
   void write(const std::string& path) const;
 
@@ -35,7 +40,8 @@ class Animation {
     std::string data;  // filtered and compressed
   };
 
-  std::int64_t width_, height_;
+  std::int64_t width_, height_, channels_;
+  std::int64_t bytes_ = 0;
   std::vector<std::uint8_t> last_;
   std::vector<Frame> frames_;
 };

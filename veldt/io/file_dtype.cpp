@@ -28,7 +28,7 @@ constexpr FileDTypeRow kFileDTypes[] = {
     {"float8_e5m2", 1, DType::f32, true},
 };
 
-const FileDTypeRow& row_of(FileDType type) { return kFileDTypes[static_cast<std::size_t>(type)]; }
+const FileDTypeRow& dtype_row(FileDType type) { return kFileDTypes[static_cast<std::size_t>(type)]; }
 
 template <class From> void widen_integers(std::span<const std::byte> bytes, const Tensor& to) {
   auto* out = to.data<std::int64_t>();
@@ -48,10 +48,10 @@ void widen_floats(std::span<const std::byte> bytes, const SmallFloat& format, co
 
 }  // namespace
 
-const char* name_of(FileDType type) { return row_of(type).name; }
-std::size_t size_of(FileDType type) { return row_of(type).bytes; }
-DType dtype_of(FileDType type) { return row_of(type).dtype; }
-bool is_converted(FileDType type) { return row_of(type).converted; }
+const char* name_of(FileDType type) { return dtype_row(type).name; }
+std::size_t size_of(FileDType type) { return dtype_row(type).bytes; }
+DType dtype_of(FileDType type) { return dtype_row(type).dtype; }
+bool is_converted(FileDType type) { return dtype_row(type).converted; }
 
 std::string convert(FileDType type, std::span<const std::byte> bytes, const Tensor& to) {
   switch (type) {

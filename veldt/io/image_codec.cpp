@@ -53,7 +53,7 @@ bool is_jxl(Head head) {
 }
 
 constexpr PictureCodec kCodecs[] = {
-    {ImageFormat::png, "a PNG", ".png", is_png, decode_png, check_png, encode_png},
+    {ImageFormat::png, "a PNG", ".png .apng", is_png, decode_png, check_png, encode_png},
     {ImageFormat::jpeg, "a JPEG", ".jpg .jpeg", is_jpeg, decode_jpeg, check_jpeg, encode_jpeg},
     {ImageFormat::webp, "a WebP", ".webp", is_webp, decode_webp, check_webp, encode_webp},
     {ImageFormat::gif, "a GIF", ".gif", is_gif, decode_gif},

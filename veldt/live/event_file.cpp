@@ -138,11 +138,12 @@ void EventFile::add_histogram(std::string_view tag, std::int64_t step, const Ten
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   if (values.empty()) return;
   constexpr std::size_t kBuckets = 64;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const double least = *low, width = std::max(*high - least, 1e-12 * std::max(1.0, std::fabs(least)));
+  const double least = *std::min_element(values.begin(), values.end());
+  const double most = *std::max_element(values.begin(), values.end());
+  const double width = std::max(most - least, 1e-12 * std::max(1.0, std::fabs(least)));
   std::vector<double> limits, counts(kBuckets, 0);
   for (std::size_t i = 1; i <= kBuckets; ++i)
-    limits.push_back(i == kBuckets ? std::max(*high, least + width)
+    limits.push_back(i == kBuckets ? std::max(most, least + width)
                                    : least + width * static_cast<double>(i) / kBuckets);
   double sum = 0, squares = 0;
   for (const double v : values) {
@@ -153,7 +154,7 @@ void EventFile::add_histogram(std::string_view tag, std::int64_t step, const Ten
   write(value_with(tag, step, [&](pbf_writer& value) {
     pbf_writer histogram(value, value_field::histo);
     histogram.add_double(1, least);
-    histogram.add_double(2, *high);
+    histogram.add_double(2, most);
     histogram.add_double(3, static_cast<double>(values.size()));
     histogram.add_double(4, sum);
     histogram.add_double(5, squares);

@@ -1,0 +1,193 @@
+// The film of a fit, and the way from one picture to another.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+
+#include "tests/app/command.h"
+#include "tests/app/process.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/app/film_maker.h"
+#include "veldt/io/clip.h"
+#include "veldt/io/image.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Film : public testing::Test {
+ protected:
+  std::vector<std::string> fit(const std::string& steps, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"fit",     picture_, "-o",      model_, "--steps", steps,
+                                      "--model", "siren",  "--width", "16",   "--film",  film_};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  void SetUp() override {
+    const Tensor cub = io::read_image(kCub);
+    io::write_image(picture_, slice(slice(cub, 0, 60, 100), 1, 60, 110));
+  }
+  static double difference(const io::Clip& clip, std::int64_t a, std::int64_t b) {
+    const std::int64_t each = clip.frames.numel() / clip.frames.size(0);
+    const std::uint8_t* levels = clip.frames.data<std::uint8_t>();
+    double sum = 0;
+    for (std::int64_t i = 0; i < each; ++i)
+      sum += std::abs(int{levels[a * each + i]} - int{levels[b * each + i]}) / 255.0;
+    return sum / static_cast<double>(each);
+  }
+  const TempDir dir_;
+  const std::string picture_ = dir_ / "small.png", model_ = dir_ / "m.safetensors", film_ = dir_ / "f.apng";
+};
+
+TEST_F(Film, ShowsWhatChanges) {
+  ASSERT_EQ(run_veldt(fit("120")).exit_code, 0);
+  const io::Clip clip = io::read_clip(film_);
+  const std::int64_t frames = clip.frames.size(0);
+  EXPECT_EQ(clip.frames.size(1), 160);  // 50 x 40, four times as large
+  EXPECT_EQ(clip.frames.size(2), 200);
+  EXPECT_GE(frames, 10);
+  EXPECT_LE(frames, 80);
+  for (std::int64_t i = 1; i + 1 < frames; ++i) EXPECT_GE(difference(clip, i - 1, i), 0.0024) << i;
+  EXPECT_NEAR(clip.seconds.front(), 0.05, 1e-9);
+  EXPECT_NEAR(clip.seconds.back(), 2, 1e-9);
+  // The last is what the model draws.
+  ASSERT_EQ(run_veldt({"render", model_, "-o", dir_ / "d.png", "--size", "200x160", "--supersample", "1"})
+                .exit_code,
+            0);
+  const Tensor drawn = io::read_picture(dir_ / "d.png", {.keep_bytes = true}).image;
+  ASSERT_EQ(drawn.numel(), clip.frames.numel() / frames);
+  const std::uint8_t *a = drawn.data<std::uint8_t>(),
+                     *b = clip.frames.data<std::uint8_t>() + (frames - 1) * drawn.numel();
+  int most = 0;
+  for (std::int64_t i = 0; i < drawn.numel(); ++i) most = std::max(most, std::abs(int{a[i]} - int{b[i]}));
+  EXPECT_LE(most, 1);
+  // The steps alone decide.
+  const std::string before = bytes_of(film_);
+  ASSERT_EQ(run_veldt(fit("120")).exit_code, 0);
+  EXPECT_EQ(bytes_of(film_), before);
+}
+
+TEST_F(Film, GoesOnWithItsRun) {
+  const std::string checkpoints = dir_ / "run";
+  ASSERT_EQ(run_veldt(fit("60", {"--checkpoint", checkpoints})).exit_code, 0);
+  const std::int64_t first = io::read_clip(film_).frames.size(0);
+  const Ran resumed = run_veldt(fit("120", {"--checkpoint", checkpoints, "--resume"}));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  const io::Clip clip = io::read_clip(film_);
+  EXPECT_GT(clip.frames.size(0), first);
+  EXPECT_LT(clip.seconds[static_cast<std::size_t>(first - 1)], 1);
+  // Without the film of the steps before it begins here, and says so.
+  ASSERT_TRUE(std::filesystem::remove(film_));
+  const Ran late = run_veldt(fit("180", {"--checkpoint", checkpoints, "--resume"}));
+  ASSERT_EQ(late.exit_code, 0) << late.err;
+  EXPECT_THAT(late.err, HasSubstr("the film begins at step 120"));
+  // Another picture's film is not touched.
+  ASSERT_EQ(run_veldt({"fit", kCub, "-o", dir_ / "c.safetensors", "--steps", "2", "--film", film_}).exit_code,
+            0);
+  const Ran other = run_veldt(fit("190", {"--checkpoint", checkpoints, "--resume"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("not the film of this run"));
+}
+
+TEST_F(Film, IsWrittenWhenARunIsStopped) {
+  Process fitting(fit("100000000"), dir_);
+  ASSERT_TRUE(comes_true([&] { return fitting.err().find("step ") != std::string::npos; }));
+  fitting.send(SIGINT);
+  EXPECT_EQ(fitting.wait(), 130);
+  EXPECT_GT(io::read_clip(film_).frames.size(0), 2);
+}
+
+TEST_F(Film, IsRefusedWhereThereIsNone) {
+  const auto refused = [&](const std::vector<std::string>& words, const char* why) {
+    const Ran ran = run_veldt(words);
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  };
+  refused({"fit", picture_, "-o", model_, "--film", dir_ / "f.gif"}, "animated PNG");
+  refused({"fit", picture_, "-o", model_, "--film", picture_}, "overwrite");
+  refused({"fit", picture_, kCub, "-o", dir_ / "models/", "--film", film_}, "--film");
+}
+
+TEST(FilmMaker, HasABoundedNumberOfFrames) {
+  field::FieldOptions options;
+  options.widths = {4};
+  options.width = 4, options.height = 1;
+  const TempDir dir;
+  field::Field field(options, 1);
+  app::FilmMaker film(dir / "f.apng", field);
+  film.begin(0);
+  Rng rng(3);
+  for (std::int64_t step = 1; film.frames() > 0 && step < 2'000'000; step += 1 + step / 25) {
+    if (step % 3 == 0) continue;
+    for (const auto& [name, tensor] : field.network().state_dict()) {
+      Tensor weights = tensor;
+      weights.assign(
+          field::Field(options, static_cast<std::uint64_t>(step)).network().state_dict()[0].tensor);
+      break;
+    }
+    film.on_step(step);
+    ASSERT_LE(film.frames(), app::FilmMaker::kMostFrames);
+  }
+  EXPECT_GT(film.frames(), 60);
+}
+
+// ---- morphs ----
+
+TEST_F(Film, GoesFromOnePictureToAnother) {
+  const std::string other = dir_ / "o.png", second = dir_ / "m2.safetensors", morph = dir_ / "morph.apng";
+  io::write_image(other, affine(io::read_image(picture_), -1, 1));
+  ASSERT_EQ(run_veldt({"fit", picture_, "-o", model_, "--steps", "40", "--prior", "none"}).exit_code, 0);
+  ASSERT_EQ(
+      run_veldt({"fit", other, "-o", second, "--steps", "40", "--prior", "none", "--init", model_}).exit_code,
+      0);
+  const Ran ran = run_veldt({"render", model_, second, "--morph", "5", "-o", morph, "--fps", "10"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const io::Clip clip = io::read_clip(morph);
+  ASSERT_EQ(clip.frames.shape(), (Shape{5, 40, 50, 1}));
+  EXPECT_NEAR(clip.seconds[1], 0.1, 1e-9);
+  // Its ends are the pictures that the models draw.
+  const std::int64_t each = 40 * 50;
+  for (const auto& [path, frame] : {std::pair(model_, 0), {second, 4}}) {
+    ASSERT_EQ(run_veldt({"render", path, "-o", dir_ / "end.png"}).exit_code, 0);
+    const Tensor end = io::read_picture(dir_ / "end.png", {.keep_bytes = true}).image;
+    int most = 0;
+    for (std::int64_t i = 0; i < each; ++i)
+      most = std::max(most, std::abs(int{end.data<std::uint8_t>()[i]} -
+                                     int{clip.frames.data<std::uint8_t>()[frame * each + i]}));
+    EXPECT_LE(most, 1) << path;
+  }
+  EXPECT_GT(difference(clip, 1, 2), 0.01);
+}
+
+TEST_F(Film, IsRefusedBetweenOtherForms) {
+  const std::string wide = dir_ / "w.safetensors", still = dir_ / "s.safetensors";
+  ASSERT_EQ(run_veldt(fit("2")).exit_code, 0);
+  ASSERT_EQ(
+      run_veldt({"fit", picture_, "-o", wide, "--steps", "2", "--model", "siren", "--width", "24"}).exit_code,
+      0);
+  const auto refused = [&](const std::vector<std::string>& words, const char* why) {
+    std::vector<std::string> all = {"render", "-o", dir_ / "x.apng"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Ran ran = run_veldt(all);
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "x.apng"));
+  };
+  refused({model_, wide, "--morph", "4"}, "different forms");
+  refused({model_, "--morph", "4"}, "two models");
+  refused({model_, wide}, "one model at a time");
+  refused({model_, model_, "--morph", "1"}, "--morph");
+  refused({model_, model_, "--morph", "4", "--bits", "16"}, "16 bits");
+  refused({model_, model_, "--morph", "4", "--size", "20000"}, "16384");
+  refused({model_, "--frames", "4"}, "stands still");
+  refused({model_, "--at", "1"}, "stands still");
+}
+
+}  // namespace
+}  // namespace veldt::test
