@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "veldt/cli/terminal.h"
+#include "veldt/core/error.h"
 
 namespace veldt::app {
 namespace {

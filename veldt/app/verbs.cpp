@@ -32,6 +32,7 @@ const Program& program() {
               {"sweep", "train a recipe with several values, and compare", add_sweep},
               {"eval", "measure a trained network", add_eval},
               {"predict", "let a trained network classify, write or predict", add_predict},
+              {"explain", "show why a trained network says what it says", add_explain},
               {"play", "let a trained agent act, and watch it", add_play},
               {"import", "bring in a network's tensors from PyTorch and others", add_import},
               {"run", "run an ONNX graph on arrays and pictures", add_run},

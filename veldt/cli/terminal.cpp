@@ -38,6 +38,10 @@ Terminal stderr_terminal() {
   return terminal;
 }
 
+bool stdout_has_colours() {
+  return ::isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb" && variable("NO_COLOR").empty();
+}
+
 void write_stderr(std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
