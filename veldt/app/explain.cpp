@@ -79,7 +79,8 @@ std::int64_t class_number(const ExplainFlags& flags, const std::vector<std::stri
   const char* const end = flags.class_name.data() + flags.class_name.size();
   const auto read = std::from_chars(flags.class_name.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end && number >= 0 && number < count) return number;
-  const std::string near = names.empty() || names.size() > 10000 ? "" : io::nearest_of(flags.class_name, names);
+  const std::string near =
+      names.empty() || names.size() > 10000 ? "" : io::nearest_of(flags.class_name, names);
   throw UsageError(fmt::format("--class cannot be '{}'", flags.class_name),
                    fmt::format("the network has {} classes, and none of that name or number", count),
                    near.empty() ? fmt::format("give a number of 0 .. {}", count - 1)
@@ -93,14 +94,15 @@ UsageError wrong_method(const std::string& method, const std::string& why,
 }
 
 std::string in_words(const explain::SanityReport& report) {
-  std::string text = "rank correlation of the heat with itself, the layers' weights random from the last to\n";
+  std::string text =
+      "rank correlation of the heat with itself, the layers' weights random from the last to\n";
   for (const explain::SanityStage& stage : report.stages)
     text += fmt::format("  {:<28} {:6.3f}\n", on_one_line(stage.layer), stage.rank_correlation);
-  if (report.looks_at_the_network())
-    return text + "The heat depends on what the network has learned.\n";
-  return text + fmt::format(
-                    "The heat hardly changes (above {}): it shows the input more than what the network learned.\n",
-                    explain::SanityReport::kSame);
+  if (report.looks_at_the_network()) return text + "The heat depends on what the network has learned.\n";
+  return text +
+         fmt::format(
+             "The heat hardly changes (above {}): it shows the input more than what the network learned.\n",
+             explain::SanityReport::kSame);
 }
 
 nlohmann::ordered_json in_json(const explain::SanityReport& report) {
@@ -122,8 +124,7 @@ const std::vector<std::string>& explain_methods() {
 }
 
 void refuse_flag(bool given, const char* flag, const char* use) {
-  if (given)
-    throw UsageError(fmt::format("{} does not fit this network", flag), use, "leave it out");
+  if (given) throw UsageError(fmt::format("{} does not fit this network", flag), use, "leave it out");
 }
 
 int explain_verb(const ExplainFlags& flags, Context& context) {
@@ -157,8 +158,9 @@ Run add_explain(VerbOptions& verb, Context& context) {
       .required();
   add_paths(verb, "INPUT", flags->inputs,
             "a picture, a table (.csv) with the column that is predicted, or a text");
-  add_path(verb, "-o,--output", flags->output,
-           "where the explanation goes: a picture (.png), for a table a chart (.svg), for a text a page (.html)");
+  add_path(
+      verb, "-o,--output", flags->output,
+      "where the explanation goes: a picture (.png), for a table a chart (.svg), for a text a page (.html)");
   add_choice(verb, "--method", flags->method, explain_methods(),
              "how; without it gradcam where there are convolutions, else integrated");
   add_text(verb, "--class", "NAME", "explain this class, by its name or number, not the likeliest",
@@ -167,10 +169,12 @@ Run add_explain(VerbOptions& verb, Context& context) {
   add_text(verb, "--layer", "NAME", "for gradcam and --channel: this layer, not the last convolution",
            [flags](const io::Source&, const std::string& text) { flags->layer = text; })
       .command_line_only();
-  add_switch(verb, "--check", flags->check,
-             "randomise the weights layer by layer, and say whether the heat changes: whether the method looks "
-             "at the network at all");
-  add_switch(verb, "--filters", flags->filters, "draw the filters of the first convolution").command_line_only();
+  add_switch(
+      verb, "--check", flags->check,
+      "randomise the weights layer by layer, and say whether the heat changes: whether the method looks "
+      "at the network at all");
+  add_switch(verb, "--filters", flags->filters, "draw the filters of the first convolution")
+      .command_line_only();
   add_count(verb, "--channel", flags->channel, {.least = 0},
             "of several pictures, draw those that drive this channel of --layer most")
       .command_line_only();
@@ -182,10 +186,10 @@ Run add_explain(VerbOptions& verb, Context& context) {
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
-      "  veldt explain runs/mnist seven.png -o why.png\n"
+      "  veldt explain runs/mnist digit.png -o why.png\n"
       "  veldt explain resnet18.safetensors cat.jpg -o why.png --method integrated --class 281 --check\n"
-      "  veldt explain runs/flowers flowers.csv -o columns.svg\n"
-      "  veldt explain runs/char_lstm --prompt 'To be, or not to b' -o why.html\n"
+      "  veldt explain runs/flowers data/flowers.csv -o columns.svg\n"
+      "  veldt explain runs/char_lstm --prompt ROMEO: -o why.html\n"
       "  veldt explain runs/mnist --filters -o filters.png\n");
   return [flags, &context] { return explain_verb(*flags, context); };
 }

@@ -76,7 +76,9 @@ nn::NamedModule named_layer(const ExplainFlags& flags, const nn::Module& network
 Tensor rolled_patches(const nn::Module& network, const Tensor& x) {
   const Tensor rolled = explain::attention_rollout(network, x)[0];
   const std::int64_t tokens = rolled.size(0);
-  const auto side = [](std::int64_t n) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)) + 0.5); };
+  const auto side = [](std::int64_t n) {
+    return static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)) + 0.5);
+  };
   const std::int64_t with_class = side(tokens - 1), without = side(tokens);
   if (tokens > 1 && with_class * with_class == tokens - 1)
     return reshape(narrow(rolled[0], 0, 1, tokens - 1), {with_class, with_class});
@@ -96,15 +98,15 @@ std::string default_method(const nn::Module& network, const Tensor& x) {
 }
 
 PictureMethod method_for(const ExplainFlags& flags, const nn::Module& network, const Tensor& x,
-                         const explain::Targets& targets, const std::function<bool(std::int64_t, std::int64_t)>& heard) {
+                         const explain::Targets& targets,
+                         const std::function<bool(std::int64_t, std::int64_t)>& heard) {
   const std::string name = flags.method ? *flags.method : default_method(network, x);
   if (!flags.layer.empty() && name != "gradcam" && name != "gradcam++")
     throw UsageError("--layer does not fit this method", fmt::format("{} is of the whole network", name),
                      "leave it out, or give --method gradcam");
   const auto of_pixels = [&](bool is_signed, auto attribute) {
-    return PictureMethod{name, name, is_signed, false, [=](const nn::Module& m) {
-                           return explain::pixel_heat(attribute(m), is_signed);
-                         }};
+    return PictureMethod{name, name, is_signed, false,
+                         [=](const nn::Module& m) { return explain::pixel_heat(attribute(m), is_signed); }};
   };
   if (name == "gradcam" || name == "gradcam++") {
     const nn::NamedModule layer =
@@ -117,18 +119,19 @@ PictureMethod method_for(const ExplainFlags& flags, const nn::Module& network, c
               return map[0][0];
             }};
   }
-  if (name == "gradient") return of_pixels(false, [=](const nn::Module& m) { return explain::saliency(m, x, targets); });
+  if (name == "gradient")
+    return of_pixels(false, [=](const nn::Module& m) { return explain::saliency(m, x, targets); });
   if (name == "input-x-gradient")
     return of_pixels(true, [=](const nn::Module& m) { return explain::input_x_gradient(m, x, targets); });
   if (name == "integrated")
     return of_pixels(true, [=](const nn::Module& m) { return explain::integrated_gradients(m, x, targets); });
   if (name == "smoothgrad") {
     const auto seed = static_cast<std::uint64_t>(flags.seed);
-    return of_pixels(false, [=](const nn::Module& m) {
-      return abs(explain::smooth_grad(m, x, targets, {.seed = seed}));
-    });
+    return of_pixels(
+        false, [=](const nn::Module& m) { return abs(explain::smooth_grad(m, x, targets, {.seed = seed})); });
   }
-  if (name == "guided") return of_pixels(true, [=](const nn::Module& m) { return explain::guided_backprop(m, x, targets); });
+  if (name == "guided")
+    return of_pixels(true, [=](const nn::Module& m) { return explain::guided_backprop(m, x, targets); });
   if (name == "lrp") return of_pixels(true, [=](const nn::Module& m) { return explain::lrp(m, x, targets); });
   if (name == "occlusion")
     return {name, name, true, false, [=](const nn::Module& m) {
@@ -139,8 +142,8 @@ PictureMethod method_for(const ExplainFlags& flags, const nn::Module& network, c
 }
 
 // Those that work for this network and picture.
-std::vector<std::string> fitting_methods(const ExplainFlags& flags, const nn::Module& network, const Tensor& x,
-                                         const explain::Targets& targets) {
+std::vector<std::string> fitting_methods(const ExplainFlags& flags, const nn::Module& network,
+                                         const Tensor& x, const explain::Targets& targets) {
   std::vector<std::string> fitting{"gradient", "input-x-gradient", "integrated", "smoothgrad", "occlusion"};
   for (const char* name : {"guided", "gradcam", "gradcam++", "lrp", "rollout"}) {
     ExplainFlags other = flags;
@@ -163,7 +166,8 @@ auto fitting_or_refused(const ExplainFlags& flags, const nn::Module& network, co
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
-    const bool is_about_it = dynamic_cast<const ConfigError*>(&error) || dynamic_cast<const ShapeError*>(&error);
+    const bool is_about_it =
+        dynamic_cast<const ConfigError*>(&error) || dynamic_cast<const ShapeError*>(&error);
     if (!is_about_it || !flags.method) throw;
     throw wrong_method(*flags.method, fmt::format("{}: {}", error.summary(), error.why()),
                        fitting_methods(flags, network, x, targets));
@@ -195,9 +199,8 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
     throw UsageError(fmt::format("there is no one output of {} to explain", on_one_line(flags.model)),
                      str("it gives ", outputs.shape()), "explain a network that classifies pictures");
   const std::int64_t count = outputs.size(1);
-  const explain::Targets targets{flags.class_name.empty()
-                                     ? explain::largest_outputs(network, x)[0]
-                                     : class_number(flags, explained.classes(), count)};
+  const explain::Targets targets{flags.class_name.empty() ? explain::largest_outputs(network, x)[0]
+                                                          : class_number(flags, explained.classes(), count)};
   const double probability = softmax(to(outputs, Device{}), 1)(0, targets[0]).item();
   const std::string name = explained.class_name(targets[0]);
 
@@ -216,23 +219,27 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
   if (!heat.defined()) return stop.exit_code();
   const bool nothing = max(abs(heat)).item() == 0;
   if (nothing && !context.quiet)
-    print_note(fmt::format("the heat is 0 everywhere: by {} nothing speaks for {}", method.title, on_one_line(name)));
+    print_note(fmt::format("the heat is 0 everywhere: by {} nothing speaks for {}", method.title,
+                           on_one_line(name)));
   const std::string headline = fmt::format("{}: {:.1f} %", name, 100 * probability);
   if (!flags.output.empty())
-    io::write_image(flags.output,
-                    explain::heat_picture(seen_picture(explained, x), heat,
-                                          {.is_signed = method.is_signed,
-                                           .smooth = method.smooth,
-                                           .share = method.smooth ? 1.0 : 0.99,
-                                           .lines = {headline, method.title}}));
+    io::write_image(flags.output, explain::heat_picture(seen_picture(explained, x), heat,
+                                                        {.is_signed = method.is_signed,
+                                                         .smooth = method.smooth,
+                                                         .share = method.smooth ? 1.0 : 0.99,
+                                                         .lines = {headline, method.title}}));
   std::optional<explain::SanityReport> report;
   if (flags.check)
-    report = explain::randomisation_check(network, method.heat, {.seed = static_cast<std::uint64_t>(flags.seed)});
+    report =
+        explain::randomisation_check(network, method.heat, {.seed = static_cast<std::uint64_t>(flags.seed)});
   if (context.json) {
-    nlohmann::ordered_json out = {{"model", flags.model},       {"input", flags.inputs[0]},
+    nlohmann::ordered_json out = {{"model", flags.model},
+                                  {"input", flags.inputs[0]},
                                   {"method", method.name},
-                                  {"class", name},              {"number", targets[0]},
-                                  {"probability", probability}, {"largest", max(abs(heat)).item()}};
+                                  {"class", name},
+                                  {"number", targets[0]},
+                                  {"probability", probability},
+                                  {"largest", max(abs(heat)).item()}};
     if (!flags.output.empty()) out["output"] = flags.output;
     if (report) out["check"] = in_json(*report);
     context.out.json(out);
@@ -246,9 +253,9 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
 
 int explain_filters(const ExplainFlags& flags, Context& context, ExplainedNetwork& explained) {
   if (flags.output.empty() || !flags.inputs.empty())
-    throw UsageError(flags.output.empty() ? "there is no place for the filters" : "--filters looks at no picture",
-                     "they are drawn as a picture, of the network's weights alone",
-                     "give -o FILTERS.png and no input");
+    throw UsageError(
+        flags.output.empty() ? "there is no place for the filters" : "--filters looks at no picture",
+        "they are drawn as a picture, of the network's weights alone", "give -o FILTERS.png and no input");
   check_picture_output(flags);
   const Tensor small = explain::first_layer_filters(explained.network());
   const std::int64_t times = std::max<std::int64_t>(1, 480 / std::max(small.size(0), small.size(1)));
@@ -256,7 +263,10 @@ int explain_filters(const ExplainFlags& flags, Context& context, ExplainedNetwor
   const Tensor large = interpolate(planes, {.scale_factor = {static_cast<double>(times)}});
   io::write_image(flags.output, contiguous(permute(squeeze(large, 0), {1, 2, 0})));
   if (context.json)
-    context.out.json({{"model", flags.model}, {"output", flags.output}, {"width", large.size(3)}, {"height", large.size(2)}});
+    context.out.json({{"model", flags.model},
+                      {"output", flags.output},
+                      {"width", large.size(3)},
+                      {"height", large.size(2)}});
   else
     context.out.text(fmt::format("wrote {}\n", on_one_line(flags.output)));
   return kOk;
@@ -277,16 +287,20 @@ int explain_channel(const ExplainFlags& flags, Context& context, ExplainedNetwor
   };
   const auto found = explain::most_activating(network, *layer.module, *flags.channel, next, flags.top);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  constexpr std::int64_t kTile = 128;  // pixels of a side, of pictures that are smaller
   std::vector<Tensor> tiles;
   for (const explain::Activation& one : found) {
     const std::string& path = flags.inputs[static_cast<std::size_t>(one.index)];
     list.push_back({{"input", path}, {"value", one.value}, {"place", one.place}});
     if (!context.json) context.out.text(fmt::format("{:.4g}  {}\n", one.value, on_one_line(path)));
-    if (!flags.output.empty())
-      tiles.push_back(pad(permute(seen_picture(explained, explained.prepare(path)), {2, 0, 1}), {1, 1, 1, 1}, 1));
+    if (!flags.output.empty()) {
+      const Tensor seen = permute(seen_picture(explained, explained.prepare(path)), {2, 0, 1});
+      const std::int64_t times = std::max<std::int64_t>(1, kTile / std::max(seen.size(1), seen.size(2)));
+      const Tensor large = interpolate(unsqueeze(seen, 0), {.scale_factor = {static_cast<double>(times)}});
+      tiles.push_back(pad(squeeze(large, 0), {2, 2, 2, 2}, 1));
+    }
   }
-  if (!flags.output.empty())
-    io::write_image(flags.output, contiguous(permute(cat(tiles, 2), {1, 2, 0})));
+  if (!flags.output.empty()) io::write_image(flags.output, contiguous(permute(cat(tiles, 2), {1, 2, 0})));
   if (context.json) {
     nlohmann::ordered_json out = {
         {"model", flags.model}, {"layer", layer.name}, {"channel", *flags.channel}, {"inputs", list}};

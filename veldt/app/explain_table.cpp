@@ -43,7 +43,8 @@ ExplainedTable table_of_classes(const ExplainFlags& flags, const recipe::Trained
   if (flags.class_name.empty()) {
     std::vector<std::int64_t> counts(classes.size());
     for (const auto& row : trained.classify_rows(csv.values))
-      ++counts[static_cast<std::size_t>(std::find(classes.begin(), classes.end(), row.front().name) - classes.begin())];
+      ++counts[static_cast<std::size_t>(std::find(classes.begin(), classes.end(), row.front().name) -
+                                        classes.begin())];
     name = classes[static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin())];
   } else {
     name = classes[static_cast<std::size_t>(class_number(flags, classes, std::ssize(classes)))];
@@ -60,17 +61,21 @@ ExplainedTable table_of_classes(const ExplainFlags& flags, const recipe::Trained
 
 ExplainedTable table_of_numbers(const ExplainFlags& flags, const recipe::Trained& trained) {
   if (!flags.class_name.empty())
-    throw UsageError("--class does not fit this network", "it predicts a number, and no class", "leave it out");
+    throw UsageError("--class does not fit this network", "it predicts a number, and no class",
+                     "leave it out");
   const Tensor rows = io::read_csv(flags.inputs[0], trained.facts.inputs).values;
-  const std::vector<float> truths = io::read_csv(flags.inputs[0], {trained.recipe.target}).values.values<float>();
+  const std::vector<float> truths =
+      io::read_csv(flags.inputs[0], {trained.recipe.target}).values.values<float>();
   const auto score = [&trained, truths](const Tensor& changed) {
     const std::vector<double> found = trained.predict(changed);
     double squares = 0;
-    for (std::size_t i = 0; i < truths.size(); ++i) squares += (found[i] - truths[i]) * (found[i] - truths[i]);
+    for (std::size_t i = 0; i < truths.size(); ++i)
+      squares += (found[i] - truths[i]) * (found[i] - truths[i]);
     return -std::sqrt(squares / static_cast<double>(truths.size()));
   };
   const auto predict = [&trained](const Tensor& changed) { return trained.predict(changed); };
-  return {rows, score, predict, fmt::format("error gained (root mean square, in units of {})", trained.recipe.target),
+  return {rows, score, predict,
+          fmt::format("error gained (root mean square, in units of {})", trained.recipe.target),
           trained.recipe.target};
 }
 
@@ -98,8 +103,8 @@ int explain_table(const ExplainFlags& flags, Context& context, ExplainedNetwork&
     throw UsageError("there is no one table to explain by", "the network reads rows of one",
                      "name one (.csv), with the column that is predicted, after the model");
   if (!flags.output.empty() && !flags.output.ends_with(".svg"))
-    throw UsageError(fmt::format("cannot write {}", on_one_line(flags.output)), "a table's explanation is a chart",
-                     "give it the ending .svg");
+    throw UsageError(fmt::format("cannot write {}", on_one_line(flags.output)),
+                     "a table's explanation is a chart", "give it the ending .svg");
   const recipe::Trained& trained = *explained.trained;
   const ExplainedTable table =
       trained.recipe.classes ? table_of_classes(flags, trained) : table_of_numbers(flags, trained);
@@ -115,11 +120,13 @@ int explain_table(const ExplainFlags& flags, Context& context, ExplainedNetwork&
   nlohmann::ordered_json columns = nlohmann::ordered_json::array();
   io::DotChart importance{.title = "what is lost when a column is shuffled", .x = table.lost};
   std::vector<std::pair<std::string, int>> charts(1);
-  std::string text = fmt::format("{:<24} {:>12} {:>12}\n", "column", table.lost.substr(0, table.lost.find(" (")), "deviation");
+  std::string text = fmt::format("{:<24} {:>12} {:>12}\n", "column",
+                                 table.lost.substr(0, table.lost.find(" (")), "deviation");
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const std::size_t i = order[rank];
     const explain::Importance& one = found[i];
-    nlohmann::ordered_json row = {{"column", names[i]}, {"importance", one.mean}, {"deviation", one.deviation}};
+    nlohmann::ordered_json row = {
+        {"column", names[i]}, {"importance", one.mean}, {"deviation", one.deviation}};
     importance.rows.push_back({names[i], one.losses});
     text += fmt::format("{:<24} {:>12.4g} {:>12.2g}\n", on_one_line(names[i]), one.mean, one.deviation);
     if (rank < kMostCurves) {
@@ -143,8 +150,11 @@ int explain_table(const ExplainFlags& flags, Context& context, ExplainedNetwork&
     io::write_file(flags.output, charts_svg(charts, importance.width));
   }
   if (context.json) {
-    nlohmann::ordered_json out = {{"model", flags.model}, {"input", flags.inputs[0]}, {"rows", table.rows.size(0)},
-                                  {"score", score}, {"columns", columns}};
+    nlohmann::ordered_json out = {{"model", flags.model},
+                                  {"input", flags.inputs[0]},
+                                  {"rows", table.rows.size(0)},
+                                  {"score", score},
+                                  {"columns", columns}};
     if (!flags.output.empty()) out["output"] = flags.output;
     context.out.json(out);
     return kOk;

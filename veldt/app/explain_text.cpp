@@ -83,8 +83,8 @@ int explain_text(const ExplainFlags& flags, Context& context, ExplainedNetwork& 
     throw UsageError(fmt::format("cannot write {}", on_one_line(flags.output)),
                      "a text's explanation is a page", "give it the ending .html");
   const std::string method = flags.method.value_or("integrated");
-  const std::vector<std::string> fitting{"gradient", "input-x-gradient", "integrated", "smoothgrad",
-                                         "guided",   "lrp",              "rollout"};
+  const std::vector<std::string> fitting{"gradient", "input-x-gradient", "integrated", "smoothgrad", "guided",
+                                         "lrp",      "rollout"};
   if (method == "gradcam" || method == "gradcam++" || method == "occlusion")
     throw wrong_method(method, "it is for pictures, and this network writes", fitting);
   const recipe::Trained& trained = *explained.trained;
@@ -119,7 +119,8 @@ int explain_text(const ExplainFlags& flags, Context& context, ExplainedNetwork& 
     tokens.emplace_back(tokenizer.decode(slice(host, 0, i, i + 1)), values[static_cast<std::size_t>(i)]);
   const std::string next = tokenizer.decode(Tensor::from<std::int64_t>({1}, targets));
   const double probability = softmax(outputs, 1)(0, targets[0]).item();
-  const std::string headline = fmt::format("next: '{}' ({:.1f} %), by {}", on_one_line(next), 100 * probability, method);
+  const std::string headline =
+      fmt::format("next: '{}' ({:.1f} %), by {}", on_one_line(next), 100 * probability, method);
   if (!flags.output.empty()) io::write_file(flags.output, explain::tokens_html(tokens, headline));
   std::optional<explain::SanityReport> report;
   if (flags.check) {
@@ -130,8 +131,11 @@ int explain_text(const ExplainFlags& flags, Context& context, ExplainedNetwork& 
   if (context.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& [token, value] : tokens) list.push_back({{"token", token}, {"heat", value}});
-    nlohmann::ordered_json out = {{"model", flags.model}, {"method", method}, {"next", next},
-                                  {"probability", probability}, {"tokens", list}};
+    nlohmann::ordered_json out = {{"model", flags.model},
+                                  {"method", method},
+                                  {"next", next},
+                                  {"probability", probability},
+                                  {"tokens", list}};
     if (!flags.output.empty()) out["output"] = flags.output;
     if (report) out["check"] = in_json(*report);
     context.out.json(out);

@@ -12,8 +12,8 @@
 namespace veldt::explain {
 
 struct HeatOptions {
-  // Heat has two directions: red speaks for the output, blue against it. Otherwise it grows from 0, or from
-  // its smallest number, from nothing over purple and orange to yellow.
+  // Heat has two directions: red speaks for the output, blue against it. Otherwise it grows from 0, dark,
+  // over purple and orange to yellow.
   bool is_signed = false;
   bool smooth = false;  // between the numbers of a coarse heat, such as a class activation map
   double share = 0.99;  // of the magnitudes that the colours tell apart; the rest are as strong

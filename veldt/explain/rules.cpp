@@ -41,9 +41,24 @@ const std::set<std::string_view>& activations() {
 
 // What only moves numbers to other places, views aside; a pool's largest too.
 const std::set<std::string_view>& moves() {
-  static const std::set<std::string_view> names{
-      "cat",    "slice",      "contiguous", "clone",      "to",  "flip",   "roll",        "pad",
-      "gather", "max_pool1d", "max_pool2d", "max_pool3d", "max", "output", "index_select"};
+  static const std::set<std::string_view> names{"cat",
+                                                "slice",
+                                                "contiguous",
+                                                "clone",
+                                                "to",
+                                                "flip",
+                                                "roll",
+                                                "pad",
+                                                "gather",
+                                                "max_pool1d",
+                                                "max_pool2d",
+                                                "max_pool3d",
+                                                "adaptive_max_pool1d",
+                                                "adaptive_max_pool2d",
+                                                "adaptive_max_pool3d",
+                                                "max",
+                                                "output",
+                                                "index_select"};
   return names;
 }
 
