@@ -1,6 +1,6 @@
-// Two networks tell discs, squares and triangles apart. One was taught with pictures in which every disc has a
-// bright mark in the corner, and looks at nothing else; explanations show it.
-//   example_explain [FOLDER]    writes explain.png, explain_methods.png into the folder (here, unless given)
+// Two networks tell discs, squares and triangles apart. One was taught with pictures in which every disc has
+// a bright mark in the corner, and looks at nothing else; explanations show it.
+//   example_explain [FOLDER]    writes explain.png and explain_methods.png there
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -41,7 +41,9 @@ Pictures draw(std::int64_t n, Marks marks, Rng& rng) {
     for (std::int64_t y = 0; y < kSide; ++y)
       for (std::int64_t x = 0; x < kSide; ++x) {
         const bool in_mark = marked && x >= 1 && y >= 1 && x <= kMark && y <= kMark;
-        const double shown = in_mark ? 0.9 : inside(shape, double(x) - cx, double(y) - cy, size) ? level : 0.15;
+        const double shown = in_mark                                               ? 0.9
+                             : inside(shape, double(x) - cx, double(y) - cy, size) ? level
+                                                                                   : 0.15;
         pixels[static_cast<std::size_t>((i * kSide + y) * kSide + x)] =
             static_cast<float>(shown + 0.1 * (rng.next_uniform() - 0.5));
       }
@@ -53,10 +55,17 @@ Pictures draw(std::int64_t n, Marks marks, Rng& rng) {
 
 nn::Sequential taught(Marks marks) {
   Rng rng(1);
-  nn::Sequential net{nn::Conv2d(1, 8, 3, {.padding = 1}, rng), nn::ReLU(), nn::MaxPool2d(2),
-                     nn::Conv2d(8, 16, 3, {.padding = 1}, rng), nn::ReLU(), nn::MaxPool2d(2),
-                     nn::Conv2d(16, 24, 3, {.padding = 1}, rng), nn::ReLU(),
-                     nn::AdaptiveMaxPool2d(3), nn::Flatten(), nn::Linear(24 * 9, 3, rng)};
+  nn::Sequential net{nn::Conv2d(1, 8, 3, {.padding = 1}, rng),
+                     nn::ReLU(),
+                     nn::MaxPool2d(2),
+                     nn::Conv2d(8, 16, 3, {.padding = 1}, rng),
+                     nn::ReLU(),
+                     nn::MaxPool2d(2),
+                     nn::Conv2d(16, 24, 3, {.padding = 1}, rng),
+                     nn::ReLU(),
+                     nn::AdaptiveMaxPool2d(3),
+                     nn::Flatten(),
+                     nn::Linear(24 * 9, 3, rng)};
   optim::Adam adam(net.named_parameters(), {.lr = 3e-3});
   for (int step = 0; step < 300; ++step) {
     const Pictures batch = draw(48, marks, rng);
@@ -106,20 +115,33 @@ struct Method {
 std::vector<Method> methods_for(nn::Module& layer, const Tensor& x, const explain::Targets& targets) {
   using explain::pixel_heat;
   return {
-      {"gradient", false, false, [=](auto& m) { return pixel_heat(explain::saliency(m, x, targets), false); }},
-      {"smoothgrad", false, false, [=](auto& m) { return pixel_heat(explain::smooth_grad(m, x, targets), false); }},
-      {"input x gradient", true, false, [=](auto& m) { return pixel_heat(explain::input_x_gradient(m, x, targets), true); }},
-      {"integrated", true, false, [=](auto& m) { return pixel_heat(explain::integrated_gradients(m, x, targets), true); }},
-      {"guided", true, false, [=](auto& m) { return pixel_heat(explain::guided_backprop(m, x, targets), true); }},
-      {"lrp", true, false, [=](auto& m) { return pixel_heat(explain::lrp(m, x, targets, {.epsilon = 0.1}), true); }},
+      {"gradient", false, false,
+       [=](auto& m) { return pixel_heat(explain::saliency(m, x, targets), false); }},
+      {"smoothgrad", false, false,
+       [=](auto& m) { return pixel_heat(explain::smooth_grad(m, x, targets), false); }},
+      {"input x gradient", true, false,
+       [=](auto& m) { return pixel_heat(explain::input_x_gradient(m, x, targets), true); }},
+      {"integrated", true, false,
+       [=](auto& m) { return pixel_heat(explain::integrated_gradients(m, x, targets), true); }},
+      {"guided", true, false,
+       [=](auto& m) { return pixel_heat(explain::guided_backprop(m, x, targets), true); }},
+      {"lrp", true, false,
+       [=](auto& m) { return pixel_heat(explain::lrp(m, x, targets, {.epsilon = 0.1}), true); }},
       {"occlusion", true, false, [=](auto& m) { return explain::occlusion(m, x, targets)[0][0]; }},
-      {"gradcam", false, true, [=, &layer](auto& m) { return explain::grad_cam(m, layer, x, targets)[0][0]; }},
-      {"gradcam++", false, true, [=, &layer](auto& m) { return explain::grad_cam_plus_plus(m, layer, x, targets)[0][0]; }},
+      {"gradcam", false, true,
+       [=, &layer](auto& m) { return explain::grad_cam(m, layer, x, targets)[0][0]; }},
+      {"gradcam++", false, true,
+       [=, &layer](auto& m) { return explain::grad_cam_plus_plus(m, layer, x, targets)[0][0]; }},
   };
 }
 
 Tensor drawn(const Tensor& picture, const Method& method, const Tensor& heat, const std::string& line) {
-  return explain::heat_picture(picture, heat, {.is_signed = method.is_signed, .smooth = method.smooth, .share = method.smooth ? 1 : 0.99, .lines = {line, method.name}, .longer_side = 192});
+  return explain::heat_picture(picture, heat,
+                               {.is_signed = method.is_signed,
+                                .smooth = method.smooth,
+                                .share = method.smooth ? 1 : 0.99,
+                                .lines = {line, method.name},
+                                .longer_side = 192});
 }
 
 int show(const std::string& folder) {
@@ -135,7 +157,8 @@ int show(const std::string& folder) {
     said[fooled] = explain::largest_outputs(net, square)[0];
     const std::string name = kNames[said[fooled]];
     std::printf("%s: %.1f %% right where marks mean nothing; takes the square with a mark for a %s\n",
-                fooled ? "taught with marked discs" : "taught well", 100 * accuracy(net, plain), name.c_str());
+                fooled ? "taught with marked discs" : "taught well", 100 * accuracy(net, plain),
+                name.c_str());
     std::printf("  %-18s in the corner   rank correlation with all weights random\n", "method");
     std::vector<Tensor> row;
     for (const Method& method : methods_for(net[7], square, {said[fooled]})) {
@@ -144,7 +167,8 @@ int show(const std::string& folder) {
       std::printf("  %-18s %11.0f %%   %5.2f\n", method.name, 100 * corner,
                   explain::randomisation_check(net, method.heat, {.draws = 5}).last());
       const std::string line = (fooled ? "fooled: " : "taught well: ") + name;
-      if (method.smooth && method.name == std::string("gradcam")) corners[fooled] = corner, row.insert(row.begin(), drawn(picture, method, heat, line));
+      if (method.smooth && method.name == std::string("gradcam"))
+        corners[fooled] = corner, row.insert(row.begin(), drawn(picture, method, heat, line));
       if (method.name == std::string("integrated")) row.push_back(drawn(picture, method, heat, line));
       if (!fooled) sheets.push_back(drawn(picture, method, heat, name));
     }
@@ -152,7 +176,8 @@ int show(const std::string& folder) {
   }
   io::write_image(folder + "explain.png", stacked(rows, 0));
   std::vector<Tensor> thirds;
-  for (std::size_t i = 0; i < sheets.size(); i += 3) thirds.push_back(stacked({sheets[i], sheets[i + 1], sheets[i + 2]}, 1));
+  for (std::size_t i = 0; i < sheets.size(); i += 3)
+    thirds.push_back(stacked({sheets[i], sheets[i + 1], sheets[i + 2]}, 1));
   io::write_image(folder + "explain_methods.png", stacked(thirds, 0));
   return said[0] == 1 && said[1] != 1 && corners[0] < 0.2 && corners[1] > 0.5 ? 0 : 1;
 }

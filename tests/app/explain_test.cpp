@@ -1,5 +1,4 @@
-// veldt explain: pictures, texts and tables of networks that were not trained, their files and JSON, and what is
-// refused.
+// veldt explain: pictures, texts and tables of networks that were not trained, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,9 +79,10 @@ TEST_F(ExplainVerb, DrawsPicturesByEachMethodThatFits) {
   const json plain = parsed({"explain", file("pictures"), seven, "-o", out});
   EXPECT_EQ(plain.at("method"), "gradcam");
   EXPECT_EQ(io::read_image(out).size(2), 3);
-  for (const char* method : {"gradient", "input-x-gradient", "integrated", "smoothgrad", "guided", "gradcam++", "lrp",
-                             "occlusion"}) {
-    const json found = parsed({"explain", file("pictures"), seven, "-o", out, "--method", method, "--class", "b"});
+  for (const char* method : {"gradient", "input-x-gradient", "integrated", "smoothgrad", "guided",
+                             "gradcam++", "lrp", "occlusion"}) {
+    const json found =
+        parsed({"explain", file("pictures"), seven, "-o", out, "--method", method, "--class", "b"});
     EXPECT_EQ(found.at("method"), method);
     EXPECT_EQ(found.at("number"), 1);
   }
@@ -100,10 +100,14 @@ TEST_F(ExplainVerb, DrawsPicturesByEachMethodThatFits) {
 TEST_F(ExplainVerb, TakesKnownNetworks) {
   const models::Model net = models::make_model("mobilenet_v2", {{"classes", 4}, {"width", 0.25}});
   models::save(dir_ / "known.safetensors", net);
-  const json found = parsed({"explain", dir_ / "known.safetensors", dir_ / "seven.png", "-o", dir_ / "why.png"});
+  const json found =
+      parsed({"explain", dir_ / "known.safetensors", dir_ / "seven.png", "-o", dir_ / "why.png"});
   EXPECT_EQ(found.at("class"), std::to_string(found.at("number").get<int>()));
-  refused({"explain", dir_ / "known.safetensors", dir_ / "seven.png", "-o", dir_ / "none.png", "--method", "rollout"}, 2,
-          "give one of gradient, input-x-gradient, integrated, smoothgrad, occlusion, guided, gradcam, gradcam++, lrp");
+  refused(
+      {"explain", dir_ / "known.safetensors", dir_ / "seven.png", "-o", dir_ / "none.png", "--method",
+       "rollout"},
+      2,
+      "give one of gradient, input-x-gradient, integrated, smoothgrad, occlusion, gradcam, gradcam++, lrp");
 }
 
 TEST_F(ExplainVerb, ColoursTexts) {
@@ -148,7 +152,8 @@ TEST_F(ExplainVerb, RefusesWhatDoesNotFit) {
   refused({"explain", file("pictures"), seven, "-o", none, "--class", "rings"}, 2, "did you mean 'ring'?");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "4"}, 2, "it gives [1, 3]");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "10"}, 2, "there is no layer '10'");
-  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "1", "--method", "lrp"}, 2, "leave it out");
+  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "1", "--method", "lrp"}, 2,
+          "leave it out");
   refused({"explain", file("pictures"), seven, "-o", none, "--prompt", "a"}, 2, "--prompt does not fit");
   refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "no channel 9");
   refused({"explain", file("pictures"), seven, "-o", seven}, 2, "seven.png");

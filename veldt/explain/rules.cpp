@@ -20,7 +20,7 @@ class GuidedRule : public RecordListener {
  public:
   BackwardFn on_record(const char* name, const Tensor&, const TensorList&, BackwardFn backward) override {
     const std::string_view op = name;
-    if (op != "relu" && op != "relu6") return backward;
+    if (op != "relu") return backward;
     ++found_;
     return [backward](const Tensor& g) -> Grads { return {relu(backward(g)[0])}; };
   }

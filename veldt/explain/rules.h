@@ -8,8 +8,8 @@
 
 namespace veldt::explain {
 
-// The gradient, of which each relu and relu6 lets only what is above 0 pass (Springenberg et al. 2015,
-// "Striving for simplicity"). Shape of x. Throws ConfigError for a network without either.
+// The gradient, of which each relu lets only what is above 0 pass (Springenberg et al. 2015,
+// "Striving for simplicity"). Shape of x. Throws ConfigError for a network without one.
 Tensor guided_backprop(const nn::Module& model, const Tensor& x, const Targets& targets = {});
 
 struct LrpOptions {
