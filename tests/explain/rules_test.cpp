@@ -14,6 +14,7 @@
 #include "veldt/ops/operators.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt::explain {
 namespace {
@@ -52,6 +53,10 @@ TEST(ExplainRules, NameWhatHasNoRule) {
   Rng rng(2);
   const nn::Sequential without{nn::Linear(3, 3, rng), nn::Tanh()};
   EXPECT_THROW(guided_backprop(without, ones({1, 3}), {0}), ConfigError);
+  const nn::Lambda again([](const Tensor& x) {
+    return checkpoint([](const TensorList& in) { return relu(in[0]); }, {relu(x)});
+  });
+  EXPECT_THROW(guided_backprop(again, ones({1, 3}), {0}), ConfigError);
   const auto refusal = [&](const nn::Module& net, const Tensor& x) -> std::string {
     try {
       lrp(net, x, {0});

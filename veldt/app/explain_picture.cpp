@@ -210,11 +210,13 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
     line.update_rows(done, all);
     return !stop.requested();
   };
-  const auto [method, heat] = fitting_or_refused(flags, network, x, targets, [&] {
+  const std::pair<PictureMethod, Tensor> explained_by = fitting_or_refused(flags, network, x, targets, [&] {
     PictureMethod found = method_for(flags, network, x, targets, heard);
     Tensor drawn = found.heat(network);
     return std::pair(std::move(found), std::move(drawn));
   });
+  const PictureMethod& method = explained_by.first;
+  const Tensor& heat = explained_by.second;
   line.finish();
   if (!heat.defined()) return stop.exit_code();
   const bool nothing = max(abs(heat)).item() == 0;
@@ -229,9 +231,20 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
                                                          .share = method.smooth ? 1.0 : 0.99,
                                                          .lines = {headline, method.title}}));
   std::optional<explain::SanityReport> report;
-  if (flags.check)
-    report =
-        explain::randomisation_check(network, method.heat, {.seed = static_cast<std::uint64_t>(flags.seed)});
+  if (flags.check) {
+    struct Stopped {};
+    try {
+      report = explain::randomisation_check(network,
+                                            [&](const nn::Module& other) {
+                                              Tensor of_other = method.heat(other);
+                                              if (!of_other.defined() || stop.requested()) throw Stopped();
+                                              return of_other;
+                                            },
+                                            {.seed = static_cast<std::uint64_t>(flags.seed)});
+    } catch (const Stopped&) {
+      return stop.exit_code();
+    }
+  }
   if (context.json) {
     nlohmann::ordered_json out = {{"model", flags.model},
                                   {"input", flags.inputs[0]},

@@ -20,6 +20,11 @@ class GuidedRule : public RecordListener {
  public:
   BackwardFn on_record(const char* name, const Tensor&, const TensorList&, BackwardFn backward) override {
     const std::string_view op = name;
+    // What is run again on the way back, or is several ops in one, may have a relu that is not seen here.
+    if (op == "checkpoint" || op == "mlp" || op == "recurrence")
+      throw ConfigError(str("guided backpropagation cannot look into ", op),
+                        "it is one op, whose inner relus cannot be guided",
+                        "explain this network by integrated gradients, or by occlusion");
     if (op != "relu") return backward;
     ++found_;
     return [backward](const Tensor& g) -> Grads { return {relu(backward(g)[0])}; };

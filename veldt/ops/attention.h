@@ -1,5 +1,6 @@
 // Attention and positional embeddings.
-// Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp
+// Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp,
+// tests/explain/rollout_test.cpp
 #pragma once
 
 #include <optional>
