@@ -74,7 +74,10 @@ class ExplainVerb : public testing::Test {
   const TempDir dir_;
 };
 
-TEST_F(ExplainVerb, DrawsPicturesByEachMethodThatFits) {
+// Half a second a start under the sanitizers, which see each method in tests/explain.
+using SlowExplainVerb = ExplainVerb;
+
+TEST_F(SlowExplainVerb, DrawsPicturesByEachMethodThatFits) {
   const std::string seven = dir_ / "seven.png", out = dir_ / "why.png";
   const json plain = parsed({"explain", file("pictures"), seven, "-o", out});
   EXPECT_EQ(plain.at("method"), "gradcam");
@@ -97,7 +100,7 @@ TEST_F(ExplainVerb, DrawsPicturesByEachMethodThatFits) {
   EXPECT_EQ(ranked.at("layer"), "1");
 }
 
-TEST_F(ExplainVerb, TakesKnownNetworks) {
+TEST_F(SlowExplainVerb, TakesKnownNetworks) {
   const models::Model net = models::make_model("mobilenet_v2", {{"classes", 4}, {"width", 0.25}});
   models::save(dir_ / "known.safetensors", net);
   const json found =

@@ -31,7 +31,7 @@ passes() {  # FILE LINE...: with FILE planted, the check passes; FILE stays
 }
 
 # A house of empty rooms, with the table and the page that shows it.
-mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,dist,mpi,io,data,models,onnx,rl,train,recipe,field,cli,app} "$root/docs"
+mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,dist,mpi,io,data,models,onnx,explain,rl,train,recipe,field,cli,app} "$root/docs"
 cp "$1/veldt/layers.txt" "$root/veldt"
 show() { { echo '# The house'; echo '```'; grep -v -e '^#' -e '^$' "$root/veldt/layers.txt"; echo '```'; } >"$root/docs/design.md"; }
 show

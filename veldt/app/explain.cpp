@@ -17,6 +17,7 @@
 #include "veldt/io/magic.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/suggest.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {
@@ -49,9 +50,10 @@ ExplainedNetwork load_explained(const ExplainFlags& flags) {
   const FileKind kind = kind_of_file(file);
   if (kind != FileKind::safetensors)
     throw IoError(IoError::Kind::malformed, fmt::format("cannot explain {}", on_one_line(file)),
-                  kind == FileKind::onnx ? std::string("it is an ONNX graph, whose operators are no modules")
-                                         : io::seems_to_be(first_bytes(file)),
-                  "give what veldt train or veldt import --as wrote");
+                  kind == FileKind::onnx
+                      ? std::string("it is an ONNX graph, which does not say how its pictures are prepared")
+                      : io::seems_to_be(first_bytes(file)),
+                  "give what veldt train or veldt import --as wrote, or explain it in C++: docs/explain.md");
   ExplainedNetwork explained;
   const auto metadata = io::read_safetensors_header(file).metadata;
   const auto told = metadata.find("kind");
