@@ -139,6 +139,18 @@ TEST_F(ExplainVerb, RanksColumns) {
   EXPECT_EQ(found.at("columns").size(), 2);
   EXPECT_EQ(found.at("columns")[0].at("values").size(), found.at("columns")[0].at("predictions").size());
   EXPECT_THAT(io::read_file(chart), HasSubstr("b&lt;"));
+  recipe::Facts numbers;
+  numbers.model = {{2}, DType::f32, 1};
+  numbers.inputs = {"a", "b<"};
+  numbers.columns = {{}, {}};
+  numbers.scaling = {2, 3};
+  keep("numbers",
+       "[data]\nkind = \"table\"\npath = \"t.csv\"\ntarget = \"y\"\n[model]\nlayers = [\"Linear(outputs)\"]\n"
+       "[train]\nepochs = 1\n",
+       numbers);
+  const json of_numbers = parsed({"explain", file("numbers"), dir_ / "rows.csv"});
+  EXPECT_LT(of_numbers.at("score"), 0);  // an error, of which less is better
+  refused({"explain", file("numbers"), dir_ / "rows.csv", "--class", "1"}, 2, "it predicts a number");
   refused({"explain", file("table"), dir_ / "rows.csv", "--method", "lrp"}, 2, "whatever the network is");
   refused({"explain", file("table"), dir_ / "rows.csv", "--class", "3"}, 2, "2 classes");
   put_bytes(dir_ / "short.csv", "a,b<\n1,2\n");

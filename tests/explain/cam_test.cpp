@@ -32,6 +32,17 @@ TEST(ExplainCam, OfMeansThatAreWeighedIsCam) {
   EXPECT_GE(min(grad_cam_plus_plus(net, net[1], x, {1})).item(), 0);
 }
 
+TEST(ExplainCam, PlusPlusWeighsPlacesByPowersOfGradients) {
+  // Planes (2, 4) whose gradients are (3, -1): the share of the first is 9 / (2 9 + (2 + 4) 27) = 0.05, its
+  // weight 3 0.05, and the second's is 0.
+  const nn::Sequential net{nn::Identity(), nn::Lambda([](const Tensor& x) {
+                             return reshape(sum(x * Tensor::of({1, 1, 1, 2}, {3, -1}), {1, 2, 3}), {1, 1});
+                           })};
+  const Tensor found = grad_cam_plus_plus(net, net[0], Tensor::of({1, 1, 1, 2}, {2, 4}));
+  EXPECT_NEAR(found(0, 0, 0, 0).item(), 0.3, 1e-6);
+  EXPECT_NEAR(found(0, 0, 0, 1).item(), 0.6, 1e-6);
+}
+
 TEST(ExplainCam, FindsTheLastConvolution) {
   Rng rng(2);
   const nn::Sequential net = picture_network(rng);

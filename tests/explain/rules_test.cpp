@@ -41,6 +41,19 @@ TEST(ExplainRules, RelevanceOfANetworkWithoutBiasesAddsUpToItsOutput) {
   EXPECT_LT(max(abs(less_of_it)).item(), max(abs(relevance)).item());
 }
 
+TEST(ExplainRules, EpsilonAndBiasesTakeTheirPart) {
+  // z = 3 1 - 1 2 + 0.5 = 1.5, all of it relevance: x w 1.5 / (1.5 + 0.5).
+  const nn::Linear layer(2, 1);
+  Tensor(layer.weight()).detach().assign(Tensor::of({1, 2}, {1, -2}));
+  Tensor(layer.bias()).detach().assign(Tensor::of({1}, {0.5}));
+  const Tensor found = lrp(layer, Tensor::of({1, 2}, {3, 1}), {0}, {.epsilon = 0.5});
+  EXPECT_NEAR(found(0, 0).item(), 2.25, 1e-6);
+  EXPECT_NEAR(found(0, 1).item(), -1.5, 1e-6);
+  // Below 0 epsilon is taken away: z = -2.5.
+  Tensor(layer.bias()).detach().assign(Tensor::of({1}, {-3.5}));
+  EXPECT_NEAR(lrp(layer, Tensor::of({1, 2}, {3, 1}), {0}, {.epsilon = 0.5})(0, 0).item(), 2.5, 1e-6);
+}
+
 TEST(ExplainRules, GuidedGradientsPassNothingBelowZero) {
   // relu(x) - relu(2 x): the second branch speaks against the output, so nothing of it passes.
   const nn::Lambda net([](const Tensor& x) { return sum(relu(x) - relu(x * 2.0), {1}); });

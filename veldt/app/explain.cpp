@@ -164,7 +164,7 @@ Run add_explain(VerbOptions& verb, Context& context) {
       verb, "-o,--output", flags->output,
       "where the explanation goes: a picture (.png), for a table a chart (.svg), for a text a page (.html)");
   add_choice(verb, "--method", flags->method, explain_methods(),
-             "how; without it gradcam where there are convolutions, else integrated");
+             "how; without it gradcam where there are convolutions and no attention, else integrated");
   add_text(verb, "--class", "NAME", "explain this class, by its name or number, not the likeliest",
            [flags](const io::Source&, const std::string& text) { flags->class_name = text; })
       .command_line_only();
