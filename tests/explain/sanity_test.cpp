@@ -36,6 +36,13 @@ TEST(ExplainSanity, TellsAnEdgeDetectorFromAGradient) {
   EXPECT_TRUE(gradient.looks_at_the_network()) << gradient.last();
   const SanityReport picture = randomisation_check(net, [&](const nn::Module&) { return x; });
   EXPECT_FALSE(picture.looks_at_the_network());
+  EXPECT_FALSE(picture.looks_at_the_upper_layers());
+  // One that looks at the first layer alone.
+  const auto first = [&](const nn::Module& m) { return m.parameters()[0].detach(); };
+  const SanityReport edges = randomisation_check(net, first);
+  EXPECT_TRUE(edges.looks_at_the_network());
+  EXPECT_FALSE(edges.looks_at_the_upper_layers());
+  EXPECT_NEAR(edges.half(), 1, 1e-9);
   EXPECT_EQ(picture.stages.size(), 5U);  // one for each layer with weights
   EXPECT_NEAR(picture.last(), 1, 1e-9);
   std::vector<float> after;

@@ -100,11 +100,17 @@ std::string in_words(const explain::SanityReport& report) {
       "rank correlation of the heat with itself, the layers' weights random from the last to\n";
   for (const explain::SanityStage& stage : report.stages)
     text += fmt::format("  {:<28} {:6.3f}\n", on_one_line(stage.layer), stage.rank_correlation);
-  if (report.looks_at_the_network()) return text + "The heat depends on what the network has learned.\n";
-  return text +
-         fmt::format(
-             "The heat hardly changes (above {}): it shows the input more than what the network learned.\n",
-             explain::SanityReport::kSame);
+  if (!report.looks_at_the_network())
+    return text +
+           fmt::format("The heat hardly changes (above {}): it shows the input more than what was learned.\n",
+                       explain::SanityReport::kSame);
+  if (!report.looks_at_the_upper_layers())
+    return text +
+           fmt::format(
+               "The heat changes only with the first layers (above {} halfway): it shows what they respond "
+               "to,\nsuch as edges, more than what decided the answer.\n",
+               explain::SanityReport::kSame);
+  return text + "The heat depends on what the network has learned.\n";
 }
 
 nlohmann::ordered_json in_json(const explain::SanityReport& report) {
@@ -113,7 +119,9 @@ nlohmann::ordered_json in_json(const explain::SanityReport& report) {
     stages.push_back({{"layer", stage.layer}, {"rank_correlation", stage.rank_correlation}});
   return {{"stages", stages},
           {"rank_correlation", report.last()},
-          {"looks_at_the_network", report.looks_at_the_network()}};
+          {"half", report.half()},
+          {"looks_at_the_network", report.looks_at_the_network()},
+          {"looks_at_the_upper_layers", report.looks_at_the_upper_layers()}};
 }
 
 namespace {

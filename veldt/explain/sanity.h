@@ -29,9 +29,14 @@ struct SanityReport {
   std::vector<SanityStage> stages;  // from the output to the input
   // With all weights random.
   double last() const { return stages.back().rank_correlation; }
+  // With those of the half nearer to the output random, or of one layer more.
+  double half() const { return stages[(stages.size() - 1) / 2].rank_correlation; }
   // A heat whose magnitudes rank as before, although nothing is left of what the network has learned, shows
   // the picture's edges, and not the network.
   bool looks_at_the_network() const { return last() < kSame; }
+  // One that changes only with the first layers shows what they respond to, such as edges, and not what
+  // decided the answer.
+  bool looks_at_the_upper_layers() const { return half() < kSame; }
   static constexpr double kSame = 0.5;
 };
 
