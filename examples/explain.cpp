@@ -165,7 +165,7 @@ int show(const std::string& folder) {
       const Tensor heat = method.heat(net);
       const double corner = share_in_corner(heat);
       std::printf("  %-18s %11.0f %%   %5.2f\n", method.name, 100 * corner,
-                  explain::randomisation_check(net, method.heat, {.draws = 5}).last());
+                  explain::randomisation_check(net, method.heat, {.draws = 5, .stages = 1}).last());
       const std::string line = (fooled ? "fooled: " : "taught well: ") + name;
       if (method.smooth && method.name == std::string("gradcam"))
         corners[fooled] = corner, row.insert(row.begin(), drawn(picture, method, heat, line));

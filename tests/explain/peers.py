@@ -1,6 +1,7 @@
 """What captum and grad-cam make of the networks and inputs of peers_test.cpp.
 
-    python3 peers.py FOLDER    reads FOLDER/given.safetensors, writes FOLDER/expected.safetensors
+    python3 peers.py FOLDER    reads FOLDER/given.safetensors, writes FOLDER/expected.safetensors; ends with 77
+                               where a package is missing
 
 Networks are made of torch.nn's layers with the given weights. Attention roll-out is in neither package: it is
 multiplied here, of the weights that torch.nn.MultiheadAttention returns.
@@ -9,23 +10,26 @@ multiplied here, of the weights that torch.nn.MultiheadAttention returns.
 import sys
 import warnings
 
-import torch
-from captum.attr import (
-    LRP,
-    FeaturePermutation,
-    GuidedBackprop,
-    InputXGradient,
-    IntegratedGradients,
-    LayerGradCam,
-    NoiseTunnel,
-    Occlusion,
-    Saliency,
-)
-from captum.attr._utils.lrp_rules import EpsilonRule
-from pytorch_grad_cam import GradCAM, GradCAMPlusPlus
-from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
-from safetensors.torch import load_file, save_file
-from torch import nn
+try:
+    import torch
+    from captum.attr import (
+        LRP,
+        FeaturePermutation,
+        GuidedBackprop,
+        InputXGradient,
+        IntegratedGradients,
+        LayerGradCam,
+        NoiseTunnel,
+        Occlusion,
+        Saliency,
+    )
+    from captum.attr._utils.lrp_rules import EpsilonRule
+    from pytorch_grad_cam import GradCAM, GradCAMPlusPlus
+    from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+    from safetensors.torch import load_file, save_file
+    from torch import nn
+except ImportError:
+    sys.exit(77)
 
 
 class Pictures(nn.Module):
