@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/explain/networks.h"
 #include "veldt/core/error.h"
 #include "veldt/explain/gradients.h"
@@ -20,6 +22,7 @@ TEST(ExplainSanity, RanksAreCorrelated) {
   EXPECT_NEAR(rank_correlation(a, Tensor::of({4}, {1, 1, 2, 0})), -0.316227766, 1e-9);
   EXPECT_EQ(rank_correlation(a, ones({4})), 0);
   EXPECT_THROW(rank_correlation(a, ones({3})), ShapeError);
+  EXPECT_THROW(rank_correlation(a, full({4}, NAN)), ConfigError);
 }
 
 TEST(ExplainSanity, TellsAnEdgeDetectorFromAGradient) {

@@ -63,6 +63,10 @@ void randomise(const Layer& layer, Rng& rng) {
 
 std::vector<double> ranks_of(const Tensor& t) {
   const std::vector<double> values = to(to(t.detach(), Device{}), DType::f64).values<double>();
+  for (const double v : values)
+    if (!std::isfinite(v))
+      throw ConfigError("cannot rank numbers that are not finite", str("one of them is ", v),
+                        "look at the network's output for this input");
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });

@@ -49,7 +49,8 @@ SanityReport randomisation_check(const nn::Module& model, const Explanation& exp
                                  const SanityOptions& options = {});
 
 // Spearman's rank correlation of two tensors with as many numbers: the correlation of their ranks, of equal
-// numbers the mean rank. 0 where one of them is constant. Throws ShapeError for different numbers.
+// numbers the mean rank. 0 where one of them is constant. Throws ShapeError for different numbers of
+// them, ConfigError for one that is not finite.
 double rank_correlation(const Tensor& a, const Tensor& b);
 
 }  // namespace veldt::explain
