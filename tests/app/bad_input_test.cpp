@@ -238,6 +238,19 @@ std::vector<BadCase> model_cases() {
                    4,
                    {"2368 bytes, and the whole file has 300"}});
   cases.push_back({"CompareWithOtherTensors", {"compare", "IN/good.png", "IN/other.safetensors"}, 4, {}});
+  for (const char* name : {"other", "cut", "endless", "deep"})
+    cases.push_back(
+        {std::string("Explain_") + name,
+         {"explain", std::string("IN/") + name + ".safetensors", "IN/good.png", "-o", "OUT/w.png"},
+         4,
+         {name}});
+  cases.push_back({"ExplainAPicture", {"explain", "IN/good.png", "IN/good.png", "-o", "OUT/w.png"}, 4, {}});
+  cases.push_back(
+      {"ExplainADirectory", {"explain", "IN/directory", "IN/good.png", "-o", "OUT/w.png"}, 3, {}});
+  cases.push_back({"ExplainByNothing",
+                   {"explain", "IN/other.safetensors", "IN/good.png", "-o", "OUT/w.png", "--method", "magic"},
+                   2,
+                   {"--method"}});
   cases.push_back({"RenderOtherTensors", {"render", "IN/other.safetensors", "-o", "OUT/p.png"}, 4, {}});
   cases.push_back({"RenderPicture", {"render", "IN/good.png", "-o", "OUT/p.png"}, 4, {"good.png"}});
   cases.push_back({"RenderMissing", {"render", "IN/missing.safetensors", "-o", "OUT/p.png"}, 3, {}});
@@ -287,6 +300,10 @@ std::vector<BadCase> path_cases() {
     cases.push_back({std::string(name) + "ToInfo", {"info", value}, 2, {"FILE " + said}});
     cases.push_back(
         {std::string(name) + "ToPredict", {"predict", "IN/other.safetensors", value}, 2, {"INPUT " + said}});
+    cases.push_back({std::string(name) + "ToExplain",
+                     {"explain", "IN/other.safetensors", value, "-o", "OUT/w.png"},
+                     2,
+                     {"INPUT " + said}});
     cases.push_back(
         {std::string(name) + "ForARun", {"train", "IN/r.toml", "--out", value}, 2, {"--out " + said}});
   }

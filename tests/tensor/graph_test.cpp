@@ -338,5 +338,32 @@ TEST(Grad, GivesTheLaplacianOfASineLayer) {
     EXPECT_NEAR(select(laplacian, 0, i).item(), select(expected, 0, i).item(), 1e-12);
 }
 
+// What it is told, and that what it gives back is walked; only while it exists, and not for what nobody
+// records.
+TEST(RecordListeners, GiveOpsOtherGradients) {
+  struct Tripled : RecordListener {
+    BackwardFn on_record(const char* name, const Tensor& out, const TensorList& inputs,
+                         BackwardFn backward) override {
+      heard += std::string(name) + (out.defined() && inputs[0].numel() == 2 ? " " : "? ");
+      return [backward](const Tensor& g) -> Grads {
+        Grads grads = backward(g);
+        grads[0] = grads[0] * 3.0;
+        return grads;
+      };
+    }
+    std::string heard;
+  };
+  const Tensor x = leaf({2}, {1, 2});
+  Tensor y;
+  {
+    Tripled tripled;
+    y = square(x);
+    square(Tensor::of({2}, {1, 2}));
+    EXPECT_EQ(tripled.heard, "square ");
+  }
+  EXPECT_EQ(grad(y, {x}, false, ones({2}, DType::f64))[0].values<double>(), (std::vector<double>{6, 12}));
+  EXPECT_EQ(grad(sum(square(x)), {x})[0].values<double>(), (std::vector<double>{2, 4}));
+}
+
 }  // namespace
 }  // namespace veldt

@@ -94,7 +94,7 @@ run() {
     *'--device cuda'*) wanted='[05]' ;;  # 5 where there is no GPU
     *'--min-psnr'*) wanted='[01]' ;;     # 1 if it is missed
     *'--as resnet18'*) wanted=4 ;;       # a smaller network lies under that name here
-    *'export resnet18'*) wanted=3 ;;     # so it has made no file
+    *'export resnet18'* | *'explain resnet18'*) wanted=3 ;;     # so it has made no file
     *'veldt watch '*) command="timeout --preserve-status -s INT 1 $command" wanted=130 ;;
     *'fit '*--explain* | *'fit '*--dry-run*) ;;
     *'config show fit'*) ;;
@@ -133,6 +133,7 @@ run 'veldt train recipes/mnist.toml'
 run 'veldt train recipes/airline.toml'
 run 'veldt train recipes/char_lstm.toml'
 run 'veldt train recipes/unet.toml'
+run 'veldt train recipes/flowers.toml'
 run 'veldt train recipes/dates.toml'
 run 'veldt sweep recipes/mnist.toml --over optimizer.lr=1e-3,4e-3,1e-2 --seeds 3'
 

@@ -34,6 +34,7 @@ const Program& program() {
               {"report", "write runs as one page that opens from a disk", add_report},
               {"eval", "measure a trained network", add_eval},
               {"predict", "let a trained network classify, write or predict", add_predict},
+              {"explain", "show why a trained network says what it says", add_explain},
               {"play", "let a trained agent act, and watch it", add_play},
               {"import", "bring in a network's tensors from PyTorch and others", add_import},
               {"run", "run an ONNX graph on arrays and pictures", add_run},

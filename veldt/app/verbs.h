@@ -19,6 +19,7 @@ Run add_watch(VerbOptions& verb, Context& context);
 Run add_report(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
+Run add_explain(VerbOptions& verb, Context& context);
 Run add_play(VerbOptions& verb, Context& context);
 Run add_import(VerbOptions& verb, Context& context);
 Run add_run(VerbOptions& verb, Context& context);

@@ -46,6 +46,10 @@ Terminal stderr_terminal() {
   return terminal;
 }
 
+bool stdout_has_colours() {
+  return ::isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb" && variable("NO_COLOR").empty();
+}
+
 void write_stderr(std::string_view text) {
   is_writing = 1;
   while (!text.empty()) {

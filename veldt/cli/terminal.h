@@ -19,6 +19,9 @@ struct Terminal {
 // stderr as it is now: the width changes when a window does.
 Terminal stderr_terminal();
 
+// Whether results may be coloured: stdout is a terminal that is not dumb, and NO_COLOR is not set.
+bool stdout_has_colours();
+
 // Writes all of it at once. Failures are ignored, because they could not be reported anywhere.
 void write_stderr(std::string_view text);
 // For a signal's handler that ends the process: moves past the live line, and out of a control sequence if

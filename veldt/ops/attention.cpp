@@ -23,6 +23,15 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();  // as a score
 
+constinit thread_local AttentionListener* t_attention_listener = nullptr;
+
+void tell_listener(const Tensor& q, const Tensor& k, const AttentionOptions& o) {
+  if (t_attention_listener == nullptr) return;
+  AttentionListener* const listener = std::exchange(t_attention_listener, nullptr);
+  listener->on_attention(q, k, o);
+  t_attention_listener = listener;
+}
+
 void check_floats(const Tensor& q, const Tensor& k) {
   if (q.rank() < 2 || k.rank() < 2 || q.size(-1) != k.size(-1) || q.size(-1) < 1)
     throw ShapeError(str("attention cannot compare queries ", q.shape(), " with keys ", k.shape()),
@@ -129,6 +138,9 @@ Tensor angles(std::int64_t first, std::int64_t time, std::int64_t size, double b
 
 }  // namespace
 
+AttentionListener::AttentionListener() : before_(t_attention_listener) { t_attention_listener = this; }
+AttentionListener::~AttentionListener() { t_attention_listener = before_; }
+
 Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const AttentionOptions& o) {
   if (casts(given_q, given_k)) return attention_weights(lowered(given_q), lowered(given_k), o);
   check_floats(given_q, given_k);
@@ -137,6 +149,7 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
     const Autocast off({});
     return to(attention_weights(to(q, DType::f32), to(k, DType::f32), o), q.dtype());
   }
+  tell_listener(q, k, o);
   Tensor scores = matmul(q * scale_of(o, q.size(-1)), transpose(k, -2, -1));
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
   if (const Tensor seen = allowed(scores, o); seen.defined())
@@ -171,6 +184,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   shape[q.rank() - 1] = v.size(-1);
   if (!leads(k) || !leads(v) || !is_fused(o, q, scores, v.size(-1)))
     return matmul(attention_weights(q, k, o), values);
+  tell_listener(q, k, o);
   if (q.rank() == 4) return attended(q, k, v, o);
   const auto stacked = [&](const Tensor& x) {
     return reshape(x, {numel(leading), 1, x.size(-2), x.size(-1)});
@@ -196,6 +210,10 @@ Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOp
     return joined(scaled_dot_product_attention(p[0], p[1], p[2], o));
   }
   const Tensor fixed = contiguous(x);
+  if (t_attention_listener) {
+    const Parts p = parts_of(fixed.detach(), heads);
+    tell_listener(p[0], p[1], o);
+  }
   const Tensor out = empty({x.size(0), x.size(1), x.size(2) / 3}, x);
   const Tensor sums = attend(parts_of(fixed.detach(), heads), o, by_head(out, heads));
   return record("self_attention", out, {fixed, o.mask}, [=, result = out.detach()](const Tensor& g) -> Grads {

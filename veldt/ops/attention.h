@@ -1,5 +1,6 @@
 // Attention and positional embeddings.
-// Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp
+// Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp,
+// tests/explain/rollout_test.cpp
 #pragma once
 
 #include <optional>
@@ -28,6 +29,22 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 Tensor self_attention(const Tensor& x, std::int64_t heads, const AttentionOptions& options = {});
 // Only the weights, [.., queries, keys]: each row sums to 1, or is 0.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
+
+// While one exists, it is told of the queries and keys of each attention that this thread computes, fused or
+// not, before it is: attention_weights(q, k, options) gives what nothing else keeps. Attention that it
+// computes itself is not told. For explanations (explain/rollout.h).
+class AttentionListener {
+ public:
+  AttentionListener();
+  virtual ~AttentionListener();
+  AttentionListener(const AttentionListener&) = delete;
+  AttentionListener& operator=(const AttentionListener&) = delete;
+  // q [.., queries, size], k [.., keys, size]
+  virtual void on_attention(const Tensor& q, const Tensor& k, const AttentionOptions& options) = 0;
+
+ private:
+  AttentionListener* before_;
+};
 
 // x [.., time, size] with the pair (i, i + size / 2) of step t turned by (first + t) base^(-2 i / size): so
 // the product of two steps depends on their distance (Su et al. 2021). Throws ShapeError for an odd size.

@@ -11,6 +11,8 @@ namespace {
 
 std::atomic<std::uint64_t> g_sequence{0};
 
+constinit thread_local RecordListener* t_listener = nullptr;
+
 // Otherwise a long chain of nodes would be freed by recursion as deep as the chain, through the nodes' inputs
 // and their backward functions' captures. Nodes that are released while one is being freed wait in an
 // intrusive list, which takes no memory.
@@ -51,6 +53,9 @@ NoGrad::~NoGrad() {
 }
 EnableGrad::EnableGrad() : before_(t_grad_enabled) { t_grad_enabled = true; }
 EnableGrad::~EnableGrad() { t_grad_enabled = before_; }
+
+RecordListener::RecordListener() : before_(t_listener) { t_listener = this; }
+RecordListener::~RecordListener() { t_listener = before_; }
 
 void mark_parameter(Tensor& leaf) { leaf.impl()->role = LeafRole::parameter; }
 bool is_parameter(const Tensor& leaf) { return leaf.impl()->role != LeafRole::plain; }
@@ -101,6 +106,7 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
       if (in.defined()) mark_cut(out, in, kNoGrad);
     return out;
   }
+  if (t_listener) backward = t_listener->on_record(name, out, inputs, std::move(backward));
   std::shared_ptr<Node> node = make_node();
   node->name = name;
   node->inputs.reserve(inputs.size());

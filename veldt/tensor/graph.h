@@ -139,6 +139,22 @@ void mark_parameter(Tensor& leaf);
 void mark_listed(const Tensor& leaf);
 bool is_parameter(const Tensor& leaf);  // marked as either
 
+// While one exists, each op that this thread records may be given another backward function: gradients of
+// other rules than calculus's, such as guided backpropagation. `out` and `inputs` have their values.
+class RecordListener {
+ public:
+  RecordListener();
+  virtual ~RecordListener();
+  RecordListener(const RecordListener&) = delete;
+  RecordListener& operator=(const RecordListener&) = delete;
+  // The function to record: `backward` itself, or one that may call it.
+  virtual BackwardFn on_record(const char* name, const Tensor& out, const TensorList& inputs,
+                               BackwardFn backward) = 0;
+
+ private:
+  RecordListener* before_;
+};
+
 // Records that `name` ends the graph between x and out, or that it had already ended before x. For ops
 // without a gradient.
 void mark_cut(const Tensor& out, const Tensor& x, const char* name);
