@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/app/field_pixels.h"
 #include "veldt/core/size.h"
 #include "veldt/field/reasons.h"
 #include "veldt/ops/arrange.h"
@@ -19,15 +20,13 @@
 namespace veldt::app {
 namespace {
 
-constexpr double kShownSide = 384, kLeastSide = 160;
+constexpr double kShownSide = 384, kLeastShown = 160;
 constexpr double kSecondsAPicture = 0.03;
 
+// Never enlarged: the page does that.
 Size shown_size(std::int64_t width, std::int64_t height, double most) {
-  const double scale = std::min(1.0, most / static_cast<double>(std::max(width, height)));
-  const auto side = [scale](std::int64_t pixels) {
-    return std::max<std::int64_t>(1, std::llround(scale * static_cast<double>(pixels)));
-  };
-  return {side(width), side(height)};
+  const std::int64_t side = std::min<std::int64_t>(std::max(width, height), std::llround(most));
+  return fitted_into({side, side}, width, height);
 }
 
 // One sample a pixel: of a large picture the mean over areas would take as long as all of it.
@@ -72,12 +71,12 @@ void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& t
   if (truth.is_sound()) return;
   if (truth.ranks() == nullptr) live.add_picture("truth", 0, picture_of(truth));
   // As large as a moment allows, judged by the last one.
-  live.draws([&fitter, side = kLeastSide](bool is_last) mutable {
+  live.draws([&fitter, side = kLeastShown](bool is_last) mutable {
     const auto before = std::chrono::steady_clock::now();
     const Tensor picture = picture_of(fitter.field(), is_last ? kShownSide : side);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-    side =
-        std::clamp(side * std::sqrt(kSecondsAPicture / std::max(took.count(), 1e-6)), kLeastSide, kShownSide);
+    side = std::clamp(side * std::sqrt(kSecondsAPicture / std::max(took.count(), 1e-6)), kLeastShown,
+                      kShownSide);
     return picture;
   });
 }
