@@ -41,10 +41,19 @@ Tensor picture_of(const field::Field& field, double side) {
   return bands.size() == 1 ? bands[0] : cat(bands, 0);
 }
 
+// The frame of a clip that is nearest to its middle, which is what its field draws unless told otherwise.
+std::int64_t moment_of(const field::Signal& truth) {
+  std::int64_t best = 0;
+  for (std::int64_t f = 1; f < truth.frames(); ++f)
+    if (std::fabs(truth.time_of(f) - 0.5) < std::fabs(truth.time_of(best) - 0.5)) best = f;
+  return best;
+}
+
 // The same pixels of the truth.
 Tensor picture_of(const field::Signal& truth) {
   const NoGrad off;
-  const Size size = shown_size(truth.columns(), truth.rows(), kShownSide);
+  const std::int64_t height = truth.rows_a_frame(), first = moment_of(truth) * height;
+  const Size size = shown_size(truth.columns(), height, kShownSide);
   const auto nearest = [](std::int64_t i, std::int64_t of, std::int64_t all) {
     return std::min(all - 1, (2 * i + 1) * all / (2 * of));
   };
@@ -53,7 +62,7 @@ Tensor picture_of(const field::Signal& truth) {
   const Tensor chosen = Tensor::from<std::int64_t>({size.width}, columns);
   std::vector<Tensor> rows;
   for (std::int64_t y = 0; y < size.height; ++y)
-    rows.push_back(index_select(truth.read(nearest(y, size.height, truth.rows()), 1), 1, chosen));
+    rows.push_back(index_select(truth.read(first + nearest(y, size.height, height), 1), 1, chosen));
   return cat(rows, 0);
 }
 
