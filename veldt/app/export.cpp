@@ -8,6 +8,7 @@
 
 #include "veldt/app/inputs.h"
 #include "veldt/app/onnx_files.h"
+#include "veldt/app/publish.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -33,6 +34,7 @@ namespace {
 struct ExportFlags {
   std::string model, output;
   std::int64_t batch = 0;
+  WishedSize size;
 };
 
 #if VELDT_HAVE_ONNX
@@ -203,7 +205,10 @@ Run add_export(VerbOptions& verb, Context& context) {
       "  veldt export runs/mnist -o digits.onnx\n"
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
-  return [flags, &context] { return export_network(*flags, context); };
+  return [flags, &context] {
+    return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)
+                                       : export_network(*flags, context);
+  };
 }
 
 }  // namespace veldt::app
