@@ -154,8 +154,8 @@ ExportedNetwork network_to_export(const std::string& path) {
 
 int export_network(const ExportFlags& flags, Context& context) {
   if (!flags.output.ends_with(".onnx"))
-    throw UsageError(fmt::format("cannot write {}", flags.output), "networks are written as .onnx",
-                     "give it this ending");
+    throw UsageError(fmt::format("cannot write {}", flags.output), "its ending says what to write",
+                     fmt::format("use .onnx; of a field also {}", kPublishedEndings));
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {
@@ -197,15 +197,21 @@ Run add_export(VerbOptions& verb, Context& context) {
   add_path(verb, "MODEL", flags->model,
            "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run")
       .required();
-  add_path(verb, "-o,--output", flags->output, "the ONNX file to write").required();
+  add_path(verb, "-o,--output", flags->output,
+           "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or FOLDER/ "
+           "(tiles)")
+      .required();
   add_count(verb, "--batch", flags->batch, {.least = 1},
             "for batches of this size alone, not of any: for networks whose steps depend on it");
+  add_size(verb, flags->size, "the fitted picture, of tiles");
   add_threads(verb, context);
   verb.examples(
       "  veldt export runs/mnist -o digits.onnx\n"
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
+    if (flags->batch > 0 && is_published(flags->output))
+      throw UsageError("--batch does not fit this output", "batches are of ONNX", "leave it out");
     return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)
                                        : export_network(*flags, context);
   };

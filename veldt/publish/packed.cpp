@@ -29,7 +29,7 @@ struct Rounding {
   int bits = 32;
 };
 
-struct Writer {
+struct RunWriter {
   std::vector<Run> runs;
   std::string bytes;
 
@@ -84,8 +84,8 @@ double strength(const Dense& layer, std::int64_t first, std::int64_t count) {
   return most;
 }
 
-Writer write(Parts& parts, const Rounding& rounding) {
-  Writer out;
+RunWriter write(Parts& parts, const Rounding& rounding) {
+  RunWriter out;
   std::int64_t feature = 0;
   for (std::size_t i = 0; i < parts.encodings.size(); ++i) {
     EncodingPart& e = parts.encodings[i];
@@ -230,7 +230,7 @@ std::vector<Rounding> roundings_of(const Parts& parts) {
   return out;
 }
 
-std::string in_words(const Writer& w) {
+std::string in_words(const RunWriter& w) {
   int fewest = 32, most = 0;
   for (const Run& run : w.runs)
     if (run.name[0] != 'b') fewest = std::min(fewest, run.bits), most = std::max(most, run.bits);
@@ -272,7 +272,7 @@ Packed packed(const field::Field& field) {
   const std::vector<Rounding> roundings = roundings_of(whole);
   for (const Rounding& rounding : roundings) {
     Parts parts = whole;
-    Writer written = write(parts, rounding);
+    RunWriter written = write(parts, rounding);
     const double worst = comparison.with(field_of(parts));
     const bool is_last = &rounding == &roundings.back();
     if (worst > (whole.options.is_sound() ? kLargestSoundChange : kMostChanged) && !is_last) continue;

@@ -30,7 +30,7 @@ struct Packed {
 };
 
 // A change of a level that nobody can see, and the share of pixels that may change by more than that.
-inline constexpr double kLargestChange = 0.6 / 255, kMostChanged = 3e-4;
+inline constexpr double kLargestChange = 0.8 / 255, kMostChanged = 5e-4;
 // The same of a sound, as a share of its peak: a step of 16 bits.
 inline constexpr double kLargestSoundChange = 1.0 / 32768;
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "veldt/io/json.h"
@@ -104,6 +105,19 @@ constexpr std::string_view kSoundControls = R"html(<button id="play" aria-presse
 <span id="time"></span>
 <button id="save" class="push" disabled>Save WAV</button>)html";
 
+// Without the lines that are comments, and without what lines are indented by.
+std::string stripped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.empty() && !line.starts_with("//")) (out += line) += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string in_html(const std::string& text) {
@@ -139,20 +153,21 @@ Page page(const field::Field& field, const PageOptions& options) {
   const bool is_sound = field.options().is_sound();
   Packed numbers = packed(field);
   const std::string title = in_html(options.title), facts = in_script(facts_of(numbers.parts, numbers.runs, options.title)),
-                    shader = is_sound ? std::string() : glsl_levels(numbers.parts) + std::string(view_glsl);
+                    shader = is_sound ? "" : stripped(glsl_levels(numbers.parts) + std::string(view_glsl)),
+                    core = stripped(core_js), script = stripped(page_js), css = stripped(page_css);
   Page out;
   out.html = filled(page_html, {{"title", title},
-                                {"css", page_css},
+                                {"css", css},
                                 {"kind", is_sound ? "sound" : "picture"},
                                 {"line", line_of(field)},
                                 {"label", is_sound ? "The sound's wave: click to choose where it plays"
                                                    : "The picture: drag to move, turn the wheel or pinch to enlarge"},
                                 {"controls", is_sound ? kSoundControls : kPictureControls},
-                                {"core", core_js},
+                                {"core", core},
                                 {"facts", facts},
                                 {"shader", shader},
                                 {"numbers", numbers.text},
-                                {"script", page_js}});
+                                {"script", script}});
   out.rounding = numbers.rounding;
   out.changed = numbers.worst;
   return out;
