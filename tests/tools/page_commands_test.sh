@@ -93,6 +93,7 @@ run() {
     *'--min-psnr'*) wanted='[01]' ;;     # 1 if it is missed
     *'--as resnet18'*) wanted=4 ;;       # a smaller network lies under that name here
     *'export resnet18'*) wanted=3 ;;     # so it has made no file
+    *'-o cub.svg'* | *.glsl*) wanted='[02]' ;;  # 2 of greys, and of many numbers, which these models have
     *'fit '*--explain* | *'fit '*--dry-run*) ;;
     *'config show fit'*) ;;
     *'veldt fit '*--time*) command=${command/--time 60s/--time 1s} command=${command/--time 15/--time 1} ;;

@@ -1,4 +1,4 @@
-// veldt export MODEL -o x.onnx: a trained network or a field as an ONNX file.
+// veldt export: a trained network or a field as an ONNX file; fields also as publish.cpp writes them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -208,6 +208,11 @@ Run add_export(VerbOptions& verb, Context& context) {
   verb.examples(
       "  veldt export runs/mnist -o digits.onnx\n"
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
+      "  veldt export cub.safetensors -o cub.html          a page that draws it in any browser, at any depth\n"
+      "  veldt export bach.safetensors -o bach.html        one that plays\n"
+      "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
+      "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"
+      "  veldt export photo.safetensors -o photo/ --size 20000    tiles of every scale, with a page\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
     if (flags->batch > 0 && is_published(flags->output))
