@@ -63,12 +63,14 @@ inline std::vector<std::pair<std::string, field::Field>> published_fields() {
   grid.closing = 2;
   add("grid", grid);
   field::FieldOptions smooth = published_options(Activation::relu, 1);
-  smooth.encodings = {GridOptions{.levels = 2, .features = 5, .log2_entries = 9, .coarsest = 3, .finest = 9, .smooth = true},
-                      field::IdentityOptions{}};
+  smooth.encodings = {
+      GridOptions{.levels = 2, .features = 5, .log2_entries = 9, .coarsest = 3, .finest = 9, .smooth = true},
+      field::IdentityOptions{}};
   smooth.closing = 1;
   add("smooth", smooth);
   field::FieldOptions waves = published_options(Activation::relu, 1);
-  waves.encodings = {field::FourierOptions{.frequencies = 7, .sigma = 2}, field::FrequencyOptions{.octaves = 3}};
+  waves.encodings = {field::FourierOptions{.frequencies = 7, .sigma = 2},
+                     field::FrequencyOptions{.octaves = 3}};
   waves.head = field::Head::sigmoid;
   add("waves", waves);
   field::FieldOptions squares = published_options(Activation::siren, 3);

@@ -1,5 +1,5 @@
-// The GLSL to paste: compiles, where glslc is, and is refused for what does not fit. What it computes is tested by
-// pages_test.py, whose pages are made of the same functions.
+// The GLSL to paste: compiles, where glslc is, and is refused for what does not fit. What it computes is
+// tested by pages_test.py, whose pages are made of the same functions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +19,11 @@ TEST(Glsl, CompilesForEveryKindOfField) {
   const TempDir dir;
   std::string files;
   for (const auto& [name, field] : published_fields()) {
-    io::write_file(dir / (name + ".frag"), "#version 310 es\nprecision highp float;\nprecision highp int;\n" +
-                                               publish::glsl(field, name) +
-                                               "layout(location = 0) in vec2 at;\nlayout(location = 0) out vec4 colour;\n"
-                                               "void main() { colour = vec4(field(at), 1.0); }\n");
+    io::write_file(dir / (name + ".frag"),
+                   "#version 310 es\nprecision highp float;\nprecision highp int;\n" +
+                       publish::glsl(field, name) +
+                       "layout(location = 0) in vec2 at;\nlayout(location = 0) out vec4 colour;\n"
+                       "void main() { colour = vec4(field(at), 1.0); }\n");
     files += " " + (dir / (name + ".frag"));
   }
   EXPECT_EQ(std::system(("cd " + dir.path() + " && glslc -Werror -O0 -c" + files).c_str()), 0);

@@ -19,7 +19,8 @@ TEST(Packed, DrawsTheSameWithFewerBits) {
     const publish::Packed packed = publish::packed(field);
     EXPECT_LE(packed.worst, publish::kMostChanged) << name;
     const field::ImageField rounded(publish::field_of(packed.parts)), whole(field);
-    const std::vector<float> a = rounded.render({60, 42}).values<float>(), b = whole.render({60, 42}).values<float>();
+    const std::vector<float> a = rounded.render({60, 42}).values<float>(),
+                             b = whole.render({60, 42}).values<float>();
     std::size_t changed = 0;
     for (std::size_t i = 0; i < a.size(); ++i) changed += std::abs(a[i] - b[i]) > 1.0f / 255 ? 1 : 0;
     EXPECT_LE(changed, a.size() / 1000) << name;
@@ -75,7 +76,8 @@ TEST(Page, NeedsNothingFromElsewhere) {
 
 TEST(Page, ATitleIsText) {
   const std::string html =
-      publish::page(published_fields()[0].second, {.title = "</script><script>alert(1)</script> & {{core}}"}).html;
+      publish::page(published_fields()[0].second, {.title = "</script><script>alert(1)</script> & {{core}}"})
+          .html;
   EXPECT_THAT(html, testing::Not(testing::HasSubstr("<script>alert")));
   EXPECT_THAT(html, testing::HasSubstr("&lt;/script&gt;"));
 }

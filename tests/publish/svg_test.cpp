@@ -98,7 +98,8 @@ field::Field fitted_drawing() {
   for (std::int64_t y = 0; y < 32; ++y)
     for (std::int64_t x = 0; x < 32; ++x) {
       const double r = std::hypot(x - 12.0, y - 12.0);
-      picture.data<float>()[y * 32 + x] = (r < 9 && r > 4) || (x > 22 && x < 28 && y > 3 && y < 29) ? 0.0f : 1.0f;
+      picture.data<float>()[y * 32 + x] =
+          (r < 9 && r > 4) || (x > 22 && x < 28 && y > 3 && y < 29) ? 0.0f : 1.0f;
     }
   field::FitOptions options;
   options.steps = 200;

@@ -154,8 +154,9 @@ ExportedNetwork network_to_export(const std::string& path) {
 
 int export_network(const ExportFlags& flags, Context& context) {
   if (!flags.output.ends_with(".onnx"))
-    throw UsageError(fmt::format("cannot write {}", flags.output), "its ending says what to write",
-                     fmt::format("use .onnx; of a field also {}", kPublishedEndings));
+    throw UsageError(fmt::format("cannot write {}", flags.output),
+                     fmt::format("networks are written as .onnx, and fields also as {}", kPublishedEndings),
+                     "give it one of these endings");
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {
@@ -198,7 +199,8 @@ Run add_export(VerbOptions& verb, Context& context) {
            "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run")
       .required();
   add_path(verb, "-o,--output", flags->output,
-           "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or FOLDER/ "
+           "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or "
+           "FOLDER/ "
            "(tiles)")
       .required();
   add_count(verb, "--batch", flags->batch, {.least = 1},
@@ -208,7 +210,8 @@ Run add_export(VerbOptions& verb, Context& context) {
   verb.examples(
       "  veldt export runs/mnist -o digits.onnx\n"
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
-      "  veldt export cub.safetensors -o cub.html          a page that draws it in any browser, at any depth\n"
+      "  veldt export cub.safetensors -o cub.html          a page that draws it in any browser, at any "
+      "depth\n"
       "  veldt export bach.safetensors -o bach.html        one that plays\n"
       "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
       "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"

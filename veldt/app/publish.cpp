@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -43,17 +44,20 @@ struct Published {
 Published made_of(const field::Field& field, const std::string& ending, const std::string& title) {
   if (ending == ".html") {
     publish::Page page = publish::page(field, {.title = title});
-    return {std::move(page.html), fmt::format("opens in any browser, {}", page.rounding),
+    return {std::move(page.html),
+            fmt::format("opens in any browser, {}", page.rounding),
             {{"changed", page.changed}}};
   }
   if (ending == ".svg") {
     publish::Svg svg = publish::svg(field, {.title = title});
-    return {std::move(svg.text), fmt::format("{} outlines, {} curves", svg.outlines, svg.curves),
+    return {std::move(svg.text),
+            fmt::format("{} outlines, {} curves", svg.outlines, svg.curves),
             {{"outlines", svg.outlines}, {"curves", svg.curves}}};
   }
   if (ending == ".h") {
     const std::string name = publish::cpp_name(title);
-    return {publish::header(field, name), fmt::format("{0}::float3 {0}::field(float x, float y)", name),
+    return {publish::header(field, name),
+            fmt::format("{0}::float3 {0}::field(float x, float y)", name),
             {{"namespace", name}}};
   }
   return {publish::glsl(field, title), "vec3 field(vec2 p)", nlohmann::ordered_json::object()};
@@ -81,10 +85,14 @@ int write_tiles(const std::string& model, const std::string& output, const std::
     return signal.exit_code(true);
   }
   if (context.json)
-    context.out.json({{"model", model}, {"output", output}, {"width", size.width}, {"height", size.height}, {"tiles", all}});
+    context.out.json({{"model", model},
+                      {"output", output},
+                      {"width", size.width},
+                      {"height", size.height},
+                      {"tiles", all}});
   else
-    context.out.text(fmt::format("wrote {}: {}x{} in {} tiles; open {}/index.html\n", on_one_line(output), size.width,
-                                 size.height, all, on_one_line(folder)));
+    context.out.text(fmt::format("wrote {}: {}x{} in {} tiles; open {}/index.html\n", on_one_line(output),
+                                 size.width, size.height, all, on_one_line(folder)));
   return kOk;
 }
 
@@ -95,8 +103,11 @@ bool is_published(const std::string& output) {
   return ending == ".html" || ending == ".h" || ending == ".glsl" || ending == ".svg" || ending == "/";
 }
 
-int publish_field(const std::string& model, const std::string& output, const WishedSize& size, Context& context) {
-  const std::string ending = ending_of(output), title = std::filesystem::path(model).stem().string();
+int publish_field(const std::string& model, const std::string& output, const WishedSize& size,
+                  Context& context) {
+  const std::string ending = ending_of(output);
+  std::string title = std::filesystem::path(model).stem().string();
+  std::replace(title.begin(), title.end(), '_', ' ');
   if (ending != "/" && (!size.sides.empty() || size.scale))
     throw UsageError(fmt::format("{} has no size in pixels", output), "--size and --scale are of tiles",
                      "leave them out, or name a folder with / at its end");
@@ -111,7 +122,8 @@ int publish_field(const std::string& model, const std::string& output, const Wis
     all.update(made.facts);
     context.out.json(all);
   } else {
-    context.out.text(fmt::format("wrote {}: {} bytes, {}\n", on_one_line(output), made.text.size(), made.in_words));
+    context.out.text(
+        fmt::format("wrote {}: {} bytes, {}\n", on_one_line(output), made.text.size(), made.in_words));
   }
   return kOk;
 }

@@ -45,7 +45,8 @@ Cubic fitted(const Line& line, const std::vector<double>& ts, Point from, Point 
     br += dot(b, rest);
   }
   const double span = length(last - first), whole = aa * bb - ab * ab;
-  double alpha = whole != 0 ? (ar * bb - br * ab) / whole : 0, beta = whole != 0 ? (aa * br - ab * ar) / whole : 0;
+  double alpha = whole != 0 ? (ar * bb - br * ab) / whole : 0,
+         beta = whole != 0 ? (aa * br - ab * ar) / whole : 0;
   // Where that is no curve: a third of the way, as Wu and Barsky have it.
   if (!(alpha > 1e-6 * span) || !(beta > 1e-6 * span) || alpha > 4 * span + 1 || beta > 4 * span + 1)
     alpha = beta = span / 3;
@@ -89,7 +90,8 @@ void fit_line(const Line& line, Point from, Point to, const CurveOptions& option
   std::vector<double> ts = by_length(line);
   Cubic curve = fitted(line, ts, from, to);
   Worst worst = worst_of(line, ts, curve);
-  for (int round = 0; round < kRounds && worst.error > options.error && worst.error < 8 * options.error; ++round) {
+  for (int round = 0; round < kRounds && worst.error > options.error && worst.error < 8 * options.error;
+       ++round) {
     move_places(line, ts, curve);
     curve = fitted(line, ts, from, to);
     worst = worst_of(line, ts, curve);
@@ -131,7 +133,8 @@ std::vector<std::size_t> corners_of(const Loop& loop, const CurveOptions& option
   std::sort(turns.begin(), turns.end());
   std::vector<std::size_t> out;
   for (const auto& [turn, i] : turns)
-    if (std::all_of(out.begin(), out.end(), [&](std::size_t k) { return length(loop[i] - loop[k]) > options.reach; }))
+    if (std::all_of(out.begin(), out.end(),
+                    [&](std::size_t k) { return length(loop[i] - loop[k]) > options.reach; }))
       out.push_back(i);
   std::sort(out.begin(), out.end());
   return out;
@@ -146,7 +149,8 @@ std::vector<Cubic> fit_curves(const Loop& loop, const CurveOptions& options) {
   if (corners.empty()) {
     Line line(loop);
     line.push_back(loop[0]);
-    const Point through = unit(away(loop, 0, options.reach / 2, true) - away(loop, 0, options.reach / 2, false));
+    const Point through =
+        unit(away(loop, 0, options.reach / 2, true) - away(loop, 0, options.reach / 2, false));
     fit_line(line, through, through * -1, options, out);
     return out;
   }
@@ -157,7 +161,8 @@ std::vector<Cubic> fit_curves(const Loop& loop, const CurveOptions& options) {
     const std::size_t last = line.size() - 1;
     const auto ahead = [&](std::size_t from, bool forwards) {
       std::size_t k = from;
-      while ((forwards ? k < last : k > 0) && length(line[k] - line[from]) < options.reach / 2) forwards ? ++k : --k;
+      while ((forwards ? k < last : k > 0) && length(line[k] - line[from]) < options.reach / 2)
+        forwards ? ++k : --k;
       return unit(line[k] - line[from]);
     };
     fit_line(line, ahead(0, true), ahead(last, false), options, out);

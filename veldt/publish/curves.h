@@ -1,5 +1,5 @@
-// Cubic Bezier curves along lines of points: Schneider, "An algorithm for automatically fitting digitized curves",
-// Graphics Gems, 1990.
+// Cubic Bezier curves along lines of points: Schneider, "An algorithm for automatically fitting digitized
+// curves", Graphics Gems, 1990.
 // Tests: tests/publish/svg_test.cpp
 #pragma once
 

@@ -23,12 +23,13 @@ int offset_of_layer(const Parts& parts, std::size_t layer) {
   return static_cast<int>(at);
 }
 
-// What follows for f32: sin(x + shift pi) by Cody and Waite's reduction (1980) and an odd polynomial of degree 11.
-// The sine of a GPU may be off by 2^-11 beyond 2 pi already.
+// What follows for f32: sin(x + shift pi) by Cody and Waite's reduction (1980) and an odd polynomial of
+// degree 11. The sine of a GPU may be off by 2^-11 beyond 2 pi already.
 constexpr const char* kWave = R"(vec4 wave(vec4 x, float shift) {
   vec4 k = floor(x * 0.318309886 + shift + 0.5), h = k - shift;
   vec4 r = ((x - h * kTurn.x) - h * kTurn.y) - h * kTurn.z, s = r * r;
-  vec4 y = r + r * s * (-0.16666667 + s * (0.0083333310 + s * (-0.00019840874 + s * (2.7525562e-6 - s * 2.3889859e-8))));
+  vec4 y = r + r * s * (-0.16666667 + s * (0.0083333310 + s * (-0.00019840874 +
+    s * (2.7525562e-6 - s * 2.3889859e-8))));
   return y * (1.0 - 4.0 * fract(k * 0.5));
 }
 )";
@@ -169,7 +170,8 @@ std::string layer_loop(const Parts& parts, std::size_t l) {
                                    : "other");
 }
 
-// Loops, and not a line for each product: SwiftShader runs them five times faster, and drivers unroll what they like to.
+// Loops, and not a line for each product: SwiftShader runs them five times faster, and drivers unroll what
+// they like to.
 std::string network(const Parts& parts) {
   std::int64_t widest = 1;
   for (const Dense& l : parts.layers) widest = std::max({widest, fours(l.in), fours(l.out)});
@@ -186,7 +188,8 @@ std::string closing(const Parts& parts) {
   const bool has_second = o.closing > 1;
   return fmt::format(R"(vec4 taps(float t) {{
   float u = 1.0 - t;
-  return vec4(-0.5 * t * u * u, 1.0 - t * t * (2.5 - 1.5 * t), 1.0 - u * u * (2.5 - 1.5 * u), -0.5 * u * t * t);
+  return vec4(-0.5 * t * u * u, 1.0 - t * t * (2.5 - 1.5 * t),
+              1.0 - u * u * (2.5 - 1.5 * u), -0.5 * u * t * t);
 }}
 vec4 closed(vec4 level, vec2 place) {{
   ivec2 size = ivec2({0}, {1});
@@ -201,8 +204,7 @@ vec4 closed(vec4 level, vec2 place) {{
 }}
 )",
                      o.columns(), o.rows(),
-                     !has_second ? ""
-                                 : R"(  ivec2 pixel = clamp(ivec2(floor(place)), ivec2(0), size - 1);
+                     !has_second ? "" : R"(  ivec2 pixel = clamp(ivec2(floor(place)), ivec2(0), size - 1);
   vec4 own = C(size.x * size.y + pixel.y * size.x + pixel.x);
   bvec4 flat_ground = lessThan(own, vec4(-12.0));
   sum += mix(own, vec4(0.0), flat_ground);
@@ -229,7 +231,8 @@ std::string array(const std::string& name, const std::vector<float>& numbers) {
     text += i == 0 ? "\n" : i % 2 == 0 ? ",\n" : ", ";
     text += "vec4(";
     for (std::size_t k = 0; k < 4; ++k)
-      text += fmt::format("{}{}", k > 0 ? "," : "", number(4 * i + k < numbers.size() ? numbers[4 * i + k] : 0.0));
+      text += fmt::format("{}{}", k > 0 ? "," : "",
+                          number(4 * i + k < numbers.size() ? numbers[4 * i + k] : 0.0));
     text += ")";
   }
   return text + ");\n";
@@ -257,8 +260,7 @@ std::vector<float> glsl_weights(const Parts& parts) {
   std::vector<float> out;
   for (const EncodingPart& e : parts.encodings)
     if (std::holds_alternative<field::FourierOptions>(e.options)) {
-      const std::vector<float> rows =
-          widened(e.numbers, static_cast<std::size_t>(parts.options.inputs()), 4);
+      const std::vector<float> rows = widened(e.numbers, static_cast<std::size_t>(parts.options.inputs()), 4);
       out.insert(out.end(), rows.begin(), rows.end());
     }
   for (const Dense& l : parts.layers) {
@@ -267,9 +269,8 @@ std::vector<float> glsl_weights(const Parts& parts) {
     for (std::int64_t o = 0; o < fours(l.out); ++o)
       for (std::int64_t column = 0; column < 4 * fours(l.in); ++column)
         for (std::int64_t row = 4 * o; row < 4 * o + 4; ++row)
-          out.push_back(row < l.out && column < l.in
-                            ? l.weight[static_cast<std::size_t>(row * l.in + column)]
-                            : 0.0f);
+          out.push_back(row < l.out && column < l.in ? l.weight[static_cast<std::size_t>(row * l.in + column)]
+                                                     : 0.0f);
   }
   return out;
 }
@@ -294,10 +295,11 @@ std::string glsl(const field::Field& field, const std::string& title) {
   const Parts parts = parts_of(field);
   const field::FieldOptions& o = parts.options;
   if (parts.numbers() > kMostGlslNumbers)
-    throw ConfigError(str("a field of ", parts.numbers(), " numbers does not fit into a shader's text"),
-                      str("compilers of GLSL take at most about ", kMostGlslNumbers),
-                      "write a page (.html), which has them in textures, or fit a smaller network: --model siren "
-                      "--width 32 --depth 3");
+    throw ConfigError(
+        str("a field of ", parts.numbers(), " numbers does not fit into a shader's text"),
+        str("compilers of GLSL take at most about ", kMostGlslNumbers),
+        "write a page (.html), which has them in textures, or fit a smaller network: --model siren "
+        "--width 32 --depth 3");
   const auto channels = static_cast<std::size_t>(o.channels);
   std::vector<float> table;
   for (const EncodingPart& e : parts.encodings)
@@ -308,7 +310,8 @@ std::string glsl(const field::Field& field, const std::string& title) {
     }
   std::string text = fmt::format(
       "// {}: a neural field, {} x {} pixels, {} numbers, by veldt export. GLSL ES 3.00: WebGL2, Shadertoy.\n"
-      "// vec3 field(vec2 p): the colour at p, from 0, 0 at the top left to 1, 1 at the bottom right. In Shadertoy:\n"
+      "// vec3 field(vec2 p): the colour at p, from 0, 0 at the top left to 1, 1 at the bottom right. In "
+      "Shadertoy:\n"
       "//   void mainImage(out vec4 colour, in vec2 at) {{\n"
       "//     vec2 p = at / iResolution.xy;\n"
       "//     colour = vec4(field(vec2(p.x, 1.0 - p.y)), 1.0);\n"
@@ -320,16 +323,18 @@ std::string glsl(const field::Field& field, const std::string& title) {
   if (!parts.closing.empty())
     text += array("kClosing", widened(parts.closing, channels, 4)) + "#define C(i) kClosing[i]\n";
   text += glsl_levels(parts);
-  text += fmt::format("vec3 field(vec2 p) {{\n  vec2 place = p * vec2({}, {});\n", number(static_cast<double>(o.columns())),
-                      number(static_cast<double>(o.rows())));
+  text += fmt::format("vec3 field(vec2 p) {{\n  vec2 place = p * vec2({}, {});\n",
+                      number(static_cast<double>(o.columns())), number(static_cast<double>(o.rows())));
   if (o.squares) {
-    text += fmt::format("  place = clamp(floor(place), vec2(0.0), vec2({}, {})) + 0.5;\n",
-                        number(static_cast<double>(o.columns() - 1)), number(static_cast<double>(o.rows() - 1)));
+    text +=
+        fmt::format("  place = clamp(floor(place), vec2(0.0), vec2({}, {})) + 0.5;\n",
+                    number(static_cast<double>(o.columns() - 1)), number(static_cast<double>(o.rows() - 1)));
     text += fmt::format("  p = place / vec2({}, {});\n", number(static_cast<double>(o.columns())),
                         number(static_cast<double>(o.rows())));
   }
-  text += fmt::format("  vec4 level = levels(p * vec2({}, {}) + vec2({}, {}), place, 1.0);\n", number(parts.x_scale),
-                      number(parts.y_scale), number(parts.x_shift), number(parts.y_shift));
+  text +=
+      fmt::format("  vec4 level = levels(p * vec2({}, {}) + vec2({}, {}), place, 1.0);\n",
+                  number(parts.x_scale), number(parts.y_scale), number(parts.x_shift), number(parts.y_shift));
   return text + (o.channels < 3 ? "  return level.xxx;\n}\n" : "  return level.xyz;\n}\n");
 }
 

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cctype>
+#include <functional>
 #include <string_view>
 
 #include "veldt/publish/parts.h"
@@ -48,7 +49,8 @@ std::string encoded(const std::string& name, const std::vector<float>& numbers) 
       still = word == 0 ? still + 1 : 0;
       for (int k = 0; k < 6; ++k, word >>= 6) letters += static_cast<char>('0' + (word & 63));
     }
-    // A backslash would begin an escape, ?? a trigraph: 'p' and 'q' come after 'o', the last of the 64 letters from '0' on.
+    // A backslash would begin an escape, ?? a trigraph: 'p' and 'q' come after 'o', the last of the 64
+    // letters from '0' on.
     for (char& c : letters) c = c == '\\' ? 'p' : c == '?' ? 'q' : c;
     parts += fmt::format("    {{{}, {},\n     \"{}\"}},\n", first, i - first, letters);
   }
@@ -62,7 +64,8 @@ std::string encoded(const std::string& name, const std::vector<float>& numbers) 
       name, parts, numbers.size());
 }
 
-constexpr const char* kDecoder = R"(// Numbers as text: f32, six letters each, the lowest bits first. What no part has is 0.
+constexpr const char* kDecoder =
+    R"(// Numbers as text: f32, six letters each, the lowest bits first. What no part has is 0.
 struct Part {
   std::uint32_t first, count;
   const char* letters;
@@ -76,7 +79,8 @@ template <std::uint32_t size> struct Numbers {
       for (std::uint32_t k = 0; k < parts[i].count; ++k) {
         std::uint32_t word = 0;
         for (int bits = 0; bits < 36; bits += 6, ++letter) {
-          const auto value = static_cast<std::uint32_t>((*letter == 'p' ? '\\' : *letter == 'q' ? '?' : *letter) - '0');
+          const int code = *letter == 'p' ? '\\' : *letter == 'q' ? '?' : *letter;
+          const auto value = static_cast<std::uint32_t>(code - '0');
           if (bits < 32) word |= value << bits;
         }
         std::memcpy(&at[parts[i].first + k], &word, 4);
@@ -96,9 +100,11 @@ void dense(const float* from, const float* weight, const float* bias, float* to,
 }
 )";
 
-constexpr const char* kGrid = R"(// One level of a grid: the numbers of the four vertices around u, v (0..1), interpolated.
+constexpr const char* kGrid =
+    R"(// One level of a grid: the numbers of the four vertices around u, v (0..1), interpolated.
 template <int features, bool smooth>
-void grid(float u, float v, std::int32_t cells, std::uint32_t step, std::uint32_t mask, const float* table, float* to) {
+void grid(float u, float v, std::int32_t cells, std::uint32_t step, std::uint32_t mask, const float* table,
+          float* to) {
   const auto axis = [cells](float at, std::uint32_t& cell, float& t) {
     const float scaled = (at > 0.0f ? (at < 1.0f ? at : 1.0f) : 0.0f) * static_cast<float>(cells);
     const float below = std::fmin(std::floor(scaled), static_cast<float>(cells - 1));
@@ -120,8 +126,9 @@ void grid(float u, float v, std::int32_t cells, std::uint32_t step, std::uint32_
 }
 )";
 
-constexpr const char* kClosing = R"(// Corrects levels at a place in pixels: cubic convolution (Keys 1981) between numbers of the pixels, a number for the
-// whole pixel, or the level of flat ground.
+constexpr const char* kClosing =
+    R"(// Corrects levels at a place in pixels: cubic convolution (Keys 1981) between numbers of the pixels, a
+// number for the whole pixel, or the level of flat ground.
 inline void close(float* level, double px, double py) {
   struct Taps {
     Taps(double at, int n) {
@@ -155,10 +162,59 @@ inline void close(float* level, double px, double py) {
 }
 )";
 
+// The lines that make `features` of the coordinates cx and cy. use(i): how code names encoding i's numbers.
+std::string feature_lines(const Parts& parts, const std::function<std::string(std::size_t)>& use) {
+  std::string text;
+  std::int64_t next = 0;
+  const auto put = [&](const std::string& value) {
+    text += fmt::format("  features[{}] = {};\n", next++, value);
+  };
+  if (parts.encodings.empty()) {
+    put("cx");
+    put("cy");
+    if (parts.options.constant_input) put("1.0f");
+  }
+  for (std::size_t i = 0; i < parts.encodings.size(); ++i) {
+    const EncodingPart& e = parts.encodings[i];
+    if (e.grid.levels > 0) {
+      for (int l = 0; l < e.grid.levels; ++l) {
+        const GridLayout::Level& level = e.grid.level[static_cast<std::size_t>(l)];
+        text += fmt::format(
+            "  grid<{}, {}>(cx * 0.5f + 0.5f, cy * 0.5f + 0.5f, {}, {}u, {}u, {} + {}, features + {});\n",
+            e.grid.features, e.grid.smooth, level.cells, level.step_along(1),
+            level.hashed ? static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1 : 0u, use(i),
+            level.first * e.grid.features, next);
+        next += e.grid.features;
+      }
+    } else if (const auto* waves = std::get_if<field::FrequencyOptions>(&e.options)) {
+      for (const char* wave : {"sin", "cos"})
+        for (int k = 0; k < waves->octaves; ++k)
+          for (const char* c : {"cx", "cy"})
+            put(fmt::format(
+                "std::{}({} * {})", wave,
+                float_literal(static_cast<float>(3.14159265358979324 * static_cast<double>(1 << k))), c));
+    } else if (const auto* fourier = std::get_if<field::FourierOptions>(&e.options)) {
+      text += fmt::format(
+          "  for (int i = 0; i < {0}; ++i) {{\n"
+          "    const float z = 6.28318531f * ({1}[2 * i] * cx + {1}[2 * i + 1] * cy);\n"
+          "    features[{2} + i] = std::sin(z);\n    features[{3} + i] = std::cos(z);\n  }}\n",
+          fourier->frequencies, use(i), next, next + fourier->frequencies);
+      next += 2 * fourier->frequencies;
+    } else {
+      put("cx");
+      put("cy");
+    }
+  }
+  return text;
+}
+
 class HeaderWriter {
  public:
   HeaderWriter(const field::Field& field, const std::string& name)
-      : parts_(parts_of(field)), o_(parts_.options), name_(name), is_readable_(parts_.numbers() <= kMostReadable) {}
+      : parts_(parts_of(field)),
+        o_(parts_.options),
+        name_(name),
+        is_readable_(parts_.numbers() <= kMostReadable) {}
 
   std::string text() {
     begin();
@@ -196,7 +252,8 @@ class HeaderWriter {
   void begin() {
     text_ = fmt::format(
         "// A neural field of {0} x {1} pixels, {2} numbers, by veldt export. C++17, no dependencies.\n"
-        "//   {3}::float3 colour = {3}::field(x, y);   // x, y: 0, 0 top left to 1, 1; levels 0 to 1, greys repeated\n"
+        "//   {3}::float3 colour = {3}::field(x, y);   // x, y: 0, 0 top left to 1, 1; levels 0 to 1, greys "
+        "repeated\n"
         "#ifndef VELDT_FIELD_{3}\n#define VELDT_FIELD_{3}\n\n"
         "#include <cmath>\n#include <cstdint>\n{4}\n"
         "namespace {3} {{\n\n"
@@ -204,14 +261,15 @@ class HeaderWriter {
         "constexpr int kWidth = {0}, kHeight = {1}, kChannels = {5};\n\n"
         "namespace detail {{\n"
         "constexpr int kColumns = {6}, kRows = {7};\n",
-        o_.width, o_.height, parts_.numbers(), name_, is_readable_ ? "" : "#include <cstddef>\n#include <cstring>\n",
-        o_.channels, o_.columns(), o_.rows());
+        o_.width, o_.height, parts_.numbers(), name_,
+        is_readable_ ? "" : "#include <cstddef>\n#include <cstring>\n", o_.channels, o_.columns(), o_.rows());
     if (!parts_.closing.empty()) text_ += fmt::format("constexpr int kClosing = {};\n", o_.closing);
     if (!is_readable_) text_ += kDecoder;
   }
 
   std::string activation(double omega) const {
-    const std::string w = float_literal(static_cast<float>(omega)), s = float_literal(static_cast<float>(o_.scale));
+    const std::string w = float_literal(static_cast<float>(omega)),
+                      s = float_literal(static_cast<float>(o_.scale));
     switch (o_.activation) {
       case field::Activation::siren: return fmt::format("std::sin({} * z)", w);
       case field::Activation::finer: return fmt::format("std::sin({} * (std::fabs(z) + 1.0f) * z)", w);
@@ -224,58 +282,20 @@ class HeaderWriter {
     return "z";
   }
 
-  void encodings() {
-    std::int64_t next = 0;
-    const auto put = [&](const std::string& value) { text_ += fmt::format("  features[{}] = {};\n", next++, value); };
-    if (parts_.encodings.empty()) {
-      put("cx");
-      put("cy");
-      if (o_.constant_input) put("1.0f");
-    }
-    for (std::size_t i = 0; i < parts_.encodings.size(); ++i) {
-      const EncodingPart& e = parts_.encodings[i];
-      if (e.grid.levels > 0) {
-        for (int l = 0; l < e.grid.levels; ++l) {
-          const GridLayout::Level& level = e.grid.level[static_cast<std::size_t>(l)];
-          text_ += fmt::format("  grid<{}, {}>(cx * 0.5f + 0.5f, cy * 0.5f + 0.5f, {}, {}u, {}u, {} + {}, features + {});\n",
-                               e.grid.features, e.grid.smooth, level.cells, level.step_along(1),
-                               level.hashed ? static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1 : 0u,
-                               use(str_of("encoding", i)), level.first * e.grid.features, next);
-          next += e.grid.features;
-        }
-      } else if (const auto* waves = std::get_if<field::FrequencyOptions>(&e.options)) {
-        for (const char* wave : {"sin", "cos"})
-          for (int k = 0; k < waves->octaves; ++k)
-            for (const char* c : {"cx", "cy"})
-              put(fmt::format("std::{}({} * {})", wave,
-                              float_literal(static_cast<float>(3.14159265358979324 * static_cast<double>(1 << k))), c));
-      } else if (const auto* fourier = std::get_if<field::FourierOptions>(&e.options)) {
-        text_ += fmt::format(
-            "  for (int i = 0; i < {0}; ++i) {{\n"
-            "    const float z = 6.28318531f * ({1}[2 * i] * cx + {1}[2 * i + 1] * cy);\n"
-            "    features[{2} + i] = std::sin(z);\n    features[{3} + i] = std::cos(z);\n  }}\n",
-            fourier->frequencies, use(str_of("encoding", i)), next, next + fourier->frequencies);
-        next += 2 * fourier->frequencies;
-      } else {
-        put("cx");
-        put("cy");
-      }
-    }
-  }
-
   void network() {
-    text_ += fmt::format(
-        "inline void network(float cx, float cy, float* out) {{\n  float features[{}];\n", parts_.layers[0].in);
-    encodings();
+    text_ += fmt::format("inline void network(float cx, float cy, float* out) {{\n  float features[{}];\n",
+                         parts_.layers[0].in);
+    text_ += feature_lines(parts_, [this](std::size_t i) { return use(str_of("encoding", i)); });
     std::string from = "features";
     for (std::size_t i = 0; i < parts_.layers.size(); ++i) {
       const Dense& l = parts_.layers[i];
       const bool is_last = i + 1 == parts_.layers.size();
       const std::string to = is_last ? "out" : str_of("layer", i);
       if (!is_last) text_ += fmt::format("  float {}[{}];\n", to, l.out);
-      text_ += fmt::format("  dense<{}, {}>({}, {}, {}, {}, [](float z) {{ return {}; }});\n", l.in, l.out, from,
-                           use(str_of("weight", i)), l.bias.empty() ? "nullptr" : use(str_of("bias", i)), to,
-                           is_last ? "z" : activation(i == 0 ? o_.first_omega : o_.omega));
+      text_ +=
+          fmt::format("  dense<{}, {}>({}, {}, {}, {}, [](float z) {{ return {}; }});\n", l.in, l.out, from,
+                      use(str_of("weight", i)), l.bias.empty() ? "nullptr" : use(str_of("bias", i)), to,
+                      is_last ? "z" : activation(i == 0 ? o_.first_omega : o_.omega));
       from = to;
     }
     text_ += "}\n";
@@ -295,14 +315,16 @@ class HeaderWriter {
     text_ +=
         "// The levels at a point, of all kChannels: grey, grey and alpha, RGB, or RGB and alpha.\n"
         "inline void levels(float x, float y, float* out) {\n"
-        "  double px = static_cast<double>(x) * detail::kColumns, py = static_cast<double>(y) * detail::kRows;\n";
+        "  double px = static_cast<double>(x) * detail::kColumns, py = static_cast<double>(y) * "
+        "detail::kRows;\n";
     if (o_.squares)
       text_ +=
           "  // All over a square the level is that of its middle.\n"
           "  px = std::fmin(std::fmax(std::floor(px), 0), detail::kColumns - 1) + 0.5;\n"
           "  py = std::fmin(std::fmax(std::floor(py), 0), detail::kRows - 1) + 0.5;\n";
     text_ += fmt::format(
-        "  detail::network(static_cast<float>({:.17g} * px + {:.17g}), static_cast<float>({:.17g} * py + {:.17g}), out);\n"
+        "  detail::network(static_cast<float>({:.17g} * px + {:.17g}), static_cast<float>({:.17g} * py + "
+        "{:.17g}), out);\n"
         "  for (int c = 0; c < kChannels; ++c) out[c] = {};\n{}}}\n\n",
         parts_.x_scale / static_cast<double>(o_.columns()), parts_.x_shift,
         parts_.y_scale / static_cast<double>(o_.rows()), parts_.y_shift, head(),
@@ -331,11 +353,16 @@ std::string cpp_name(const std::string& text) {
   for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "field_" + out;
   static constexpr std::string_view kTaken =
-      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl const "
-      "const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern "
-      "false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or "
-      "or_eq private protected public register reinterpret_cast return short signed sizeof static static_assert "
-      "static_cast std struct switch template this thread_local throw true try typedef typeid typename union unsigned "
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class "
+      "compl const "
+      "const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit "
+      "export extern "
+      "false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr "
+      "operator or "
+      "or_eq private protected public register reinterpret_cast return short signed sizeof static "
+      "static_assert "
+      "static_cast std struct switch template this thread_local throw true try typedef typeid typename union "
+      "unsigned "
       "using virtual void volatile wchar_t while xor xor_eq ";
   if (kTaken.find(" " + out + " ") != std::string_view::npos) out += "_field";
   // Names that begin with an underscore, or have two, belong to the compiler.

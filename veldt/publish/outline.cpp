@@ -33,7 +33,9 @@ class Lattice {
     const auto v = static_cast<double>(values_[static_cast<std::size_t>((y - 1) * (wide_ - 2) + x - 1)]);
     return v == 0 ? 1e-9 : v;
   }
-  Point place(std::int64_t x, std::int64_t y) const { return {xs_[static_cast<std::size_t>(x)], ys_[static_cast<std::size_t>(y)]}; }
+  Point place(std::int64_t x, std::int64_t y) const {
+    return {xs_[static_cast<std::size_t>(x)], ys_[static_cast<std::size_t>(y)]};
+  }
 
   // An edge's number: of the one from x, y to the right, or down.
   std::int64_t across(std::int64_t x, std::int64_t y) const { return 2 * (y * wide_ + x); }
@@ -61,7 +63,8 @@ class Lattice {
 
 using Steps = std::unordered_map<std::int64_t, std::int64_t>;
 
-// The lines of a cell, from edge to edge, with what is positive on the right hand (in a picture, whose y goes down).
+// The lines of a cell, from edge to edge, with what is positive on the right hand (in a picture, whose y goes
+// down).
 void walk_cell(const Lattice& lattice, std::int64_t x, std::int64_t y, Steps& next) {
   const double a = lattice.value(x, y), b = lattice.value(x + 1, y), c = lattice.value(x + 1, y + 1),
                d = lattice.value(x, y + 1);
@@ -94,7 +97,8 @@ void walk_cell(const Lattice& lattice, std::int64_t x, std::int64_t y, Steps& ne
   }
 }
 
-// By regula falsi with the trick of Illinois (Dowell and Jarratt 1971): each round's points are computed together.
+// By regula falsi with the trick of Illinois (Dowell and Jarratt 1971): each round's points are computed
+// together.
 void refine(std::vector<Crossing>& crossings, const std::vector<bool>& is_border,
             const std::function<std::vector<float>(const std::vector<Point>&)>& at) {
   std::vector<std::size_t> which;
@@ -149,7 +153,8 @@ std::vector<Loop> outlines(const std::vector<double>& xs, const std::vector<doub
     for (std::int64_t x = 0; x + 1 < lattice.wide(); ++x) {
       walk_cell(lattice, x, y, next);
       for (const std::int64_t edge : {lattice.across(x, y), lattice.down(x, y)})
-        if (const Crossing c = lattice.crossing(edge); (c.at_from > 0) != (c.at_to > 0)) edges.push_back(edge);
+        if (const Crossing c = lattice.crossing(edge); (c.at_from > 0) != (c.at_to > 0))
+          edges.push_back(edge);
     }
   std::vector<Crossing> crossings;
   std::vector<bool> is_border;

@@ -17,13 +17,13 @@
 namespace veldt::publish {
 namespace {
 
-constexpr double kClosingStep = 1.0 / 1020;           // a quarter of an 8-bit level
+constexpr double kClosingStep = 1.0 / 1020;            // a quarter of an 8-bit level
 constexpr double kSoundClosingStep = 1.0 / (1 << 17);  // a quarter of a 16-bit step
 constexpr std::int64_t kWholeSide = 384, kPartSide = 192, kParts = 4, kCuts = 8;
 constexpr std::int64_t kComparedFrames = 1 << 16;
 
-// How the numbers are rounded. spread: of a grid's features, the error that a rounding may bring into the first
-// layer's sums, or 0; bits: of the layers' weights.
+// How the numbers are rounded. spread: of a grid's features, the error that a rounding may bring into the
+// first layer's sums, or 0; bits: of the layers' weights.
 struct Rounding {
   double spread = 0;
   int bits = 32;
@@ -93,8 +93,8 @@ RunWriter write(Parts& parts, const Rounding& rounding) {
     if (e.grid.levels == 0) out.put(name, e.numbers.data(), e.numbers.size(), 0);
     for (int l = 0; l < e.grid.levels; ++l) {
       const double felt = strength(parts.layers[0], feature + l * e.grid.features, e.grid.features);
-      const auto at = static_cast<std::size_t>(e.grid.level[static_cast<std::size_t>(l)].first *
-                                               e.grid.features);
+      const auto at =
+          static_cast<std::size_t>(e.grid.level[static_cast<std::size_t>(l)].first * e.grid.features);
       const auto count = static_cast<std::size_t>(e.grid.entries_of(l) * e.grid.features);
       out.put(name, e.numbers.data() + at, count, felt > 0 ? rounding.spread / felt : rounding.spread);
     }
@@ -129,10 +129,9 @@ class Comparison {
   double with(const field::Field& other) const {
     double worst = 0;
     for (const Drawn& d : drawn_) {
-      const std::vector<float> levels = d.is_sound ? samples(other, d.from, d.to)
-                                                   : field::ImageField(other)
-                                                         .render(d.size, {.region = d.region})
-                                                         .values<float>();
+      const std::vector<float> levels =
+          d.is_sound ? samples(other, d.from, d.to)
+                     : field::ImageField(other).render(d.size, {.region = d.region}).values<float>();
       const auto channels = static_cast<std::size_t>(other.options().channels);
       std::size_t changed = 0;
       double largest = 0;
@@ -234,7 +233,8 @@ std::string in_words(const RunWriter& w) {
   int fewest = 32, most = 0;
   for (const Run& run : w.runs)
     if (run.name[0] != 'b') fewest = std::min(fewest, run.bits), most = std::max(most, run.bits);
-  return fewest == most ? str("numbers of ", most, " bits") : str("numbers of ", fewest, " to ", most, " bits");
+  return fewest == most ? str("numbers of ", most, " bits")
+                        : str("numbers of ", fewest, " to ", most, " bits");
 }
 
 }  // namespace

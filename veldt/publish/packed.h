@@ -20,12 +20,12 @@ struct Run {
 
 struct Packed {
   std::vector<Run> runs;  // those of one name follow each other
-  // The bytes of all runs in planes (the lowest byte of each number, then the next ..), as one zlib stream (RFC
-  // 1950) in base64.
+  // The bytes of all runs in planes (the lowest byte of each number, then the next ..), as one zlib stream
+  // (RFC 1950) in base64.
   std::string text;
-  Parts parts;         // with the rounded numbers
-  double worst = 0;    // of the compared drawings: the largest share of pixels that differ by more than
-                       // kLargestChange; of a sound the largest change of a sample, as a share of the peak
+  Parts parts;           // with the rounded numbers
+  double worst = 0;      // of the compared drawings: the largest share of pixels that differ by more than
+                         // kLargestChange; of a sound the largest change of a sample, as a share of the peak
   std::string rounding;  // in words: "a grid of 5 to 8 bits"
 };
 
@@ -34,8 +34,8 @@ inline constexpr double kLargestChange = 0.8 / 255, kMostChanged = 5e-4;
 // The same of a sound, as a share of its peak: a step of 16 bits.
 inline constexpr double kLargestSoundChange = 1.0 / 32768;
 
-// The coarsest rounding of those tried whose drawings (the whole and its busiest parts enlarged) are those of the
-// field up to the limits above; if none is, nothing is rounded.
+// The coarsest rounding of those tried whose drawings (the whole and its busiest parts enlarged) are those of
+// the field up to the limits above; if none is, nothing is rounded.
 Packed packed(const field::Field& field);
 
 std::string in_base64(const std::string& bytes);

@@ -88,10 +88,10 @@ std::string line_of(const field::Field& field) {
   const std::string numbers = grouped(stored_count(o) + o.closing * o.rows() * o.columns() * o.channels);
   if (o.is_sound())
     return fmt::format("{:.2f} s, {} Hz, {} channel{}: a function of {} numbers,",
-                       static_cast<double>(o.height) / static_cast<double>(o.rate), grouped(o.rate), o.channels,
-                       o.channels > 1 ? "s" : "", numbers);
-  return fmt::format("fitted to {} × {} pixels: a function of {} numbers,", grouped(o.width), grouped(o.height),
-                     numbers);
+                       static_cast<double>(o.height) / static_cast<double>(o.rate), grouped(o.rate),
+                       o.channels, o.channels > 1 ? "s" : "", numbers);
+  return fmt::format("fitted to {} × {} pixels: a function of {} numbers,", grouped(o.width),
+                     grouped(o.height), numbers);
 }
 
 constexpr std::string_view kPictureControls =
@@ -152,22 +152,24 @@ std::string filled(std::string_view text,
 Page page(const field::Field& field, const PageOptions& options) {
   const bool is_sound = field.options().is_sound();
   Packed numbers = packed(field);
-  const std::string title = in_html(options.title), facts = in_script(facts_of(numbers.parts, numbers.runs, options.title)),
+  const std::string title = in_html(options.title),
+                    facts = in_script(facts_of(numbers.parts, numbers.runs, options.title)),
                     shader = is_sound ? "" : stripped(glsl_levels(numbers.parts) + std::string(view_glsl)),
                     core = stripped(core_js), script = stripped(page_js), css = stripped(page_css);
   Page out;
-  out.html = filled(page_html, {{"title", title},
-                                {"css", css},
-                                {"kind", is_sound ? "sound" : "picture"},
-                                {"line", line_of(field)},
-                                {"label", is_sound ? "The sound's wave: click to choose where it plays"
-                                                   : "The picture: drag to move, turn the wheel or pinch to enlarge"},
-                                {"controls", is_sound ? kSoundControls : kPictureControls},
-                                {"core", core},
-                                {"facts", facts},
-                                {"shader", shader},
-                                {"numbers", numbers.text},
-                                {"script", script}});
+  out.html = filled(page_html,
+                    {{"title", title},
+                     {"css", css},
+                     {"kind", is_sound ? "sound" : "picture"},
+                     {"line", line_of(field)},
+                     {"label", is_sound ? "The sound's wave: click to choose where it plays"
+                                        : "The picture: drag to move, turn the wheel or pinch to enlarge"},
+                     {"controls", is_sound ? kSoundControls : kPictureControls},
+                     {"core", core},
+                     {"facts", facts},
+                     {"shader", shader},
+                     {"numbers", numbers.text},
+                     {"script", script}});
   out.rounding = numbers.rounding;
   out.changed = numbers.worst;
   return out;

@@ -68,7 +68,8 @@ field::Field field_of(const Parts& parts) {
   field::Field field(o, 0);
   for (const auto& [name, tensor] : field.network().state_dict()) {
     std::vector<float> values;
-    const std::size_t at = static_cast<std::size_t>(std::stoul(name.substr(name.find_first_of("0123456789"))));
+    const std::size_t at =
+        static_cast<std::size_t>(std::stoul(name.substr(name.find_first_of("0123456789"))));
     if (name.starts_with("encoding"))
       values = parts.encodings[at].numbers;
     else

@@ -16,8 +16,8 @@ struct Dense {
   std::vector<float> weight, bias;
 };
 
-// One encoding: `numbers` are the table of a grid, [entries, features], or Fourier's frequencies, [frequencies,
-// inputs].
+// One encoding: `numbers` are the table of a grid, [entries, features], or Fourier's frequencies,
+// [frequencies, inputs].
 struct EncodingPart {
   field::EncodingOptions options;
   GridLayout grid{};

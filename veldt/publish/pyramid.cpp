@@ -41,11 +41,13 @@ struct Pyramid {
 };
 
 Pyramid pyramid_of(const PyramidOptions& o) {
-  if (o.size.width < 1 || o.size.height < 1 || o.size.width > kLongestPyramid || o.size.height > kLongestPyramid)
+  if (o.size.width < 1 || o.size.height < 1 || o.size.width > kLongestPyramid ||
+      o.size.height > kLongestPyramid)
     throw ConfigError(str("cannot make tiles of ", o.size.width, "x", o.size.height),
                       str("sides go from 1 to ", kLongestPyramid), "choose another size");
   if (o.tile < 16 || o.tile > 4096)
-    throw ConfigError(str("a tile cannot have ", o.tile, " pixels a side"), "there are 16 to 4096", "use 256");
+    throw ConfigError(str("a tile cannot have ", o.tile, " pixels a side"), "there are 16 to 4096",
+                      "use 256");
   return {o.size, o.tile};
 }
 
@@ -58,21 +60,23 @@ std::string mark_of(const field::Field& field, const PyramidOptions& options) {
   }
   const std::string facts = to_json(field.options());
   digest.update(facts.data(), facts.size());
-  return fmt::format("field {}\nsize {}x{}\ntile {}\n", digest.text(), options.size.width, options.size.height,
-                     options.tile);
+  return fmt::format("field {}\nsize {}x{}\ntile {}\n", digest.text(), options.size.width,
+                     options.size.height, options.tile);
 }
 
 void claim(const std::string& folder, const std::string& mark) {
   const std::string path = folder + "/tiles.txt";
   if (io::exists(path)) {
     if (io::read_file(path, 4096) != mark)
-      throw ConfigError(str(folder, " holds the tiles of another field, or of another size"),
-                        str("its tiles.txt does not say what this would be: ", mark.substr(0, mark.find('\n'))),
-                        "remove the folder, or name another one");
+      throw ConfigError(
+          str(folder, " holds the tiles of another field, or of another size"),
+          str("its tiles.txt does not say what this would be: ", mark.substr(0, mark.find('\n'))),
+          "remove the folder, or name another one");
     return;
   }
   if (io::exists(folder + "/tiles_files"))
-    throw ConfigError(str(folder, " holds tiles already"), "they are not of veldt export: there is no tiles.txt",
+    throw ConfigError(str(folder, " holds tiles already"),
+                      "they are not of veldt export: there is no tiles.txt",
                       "remove the folder, or name another one");
   io::make_directories(folder);
   io::write_file(path, mark);
@@ -83,7 +87,8 @@ void draw_tiles(const field::ImageField& field, const Pyramid& pyramid, int leve
                 std::int64_t first, std::int64_t count, const std::string& folder) {
   const Size whole = pyramid.at(level);
   const std::int64_t tile = pyramid.tile, left = first * tile, top = row * tile,
-                     right = std::min(whole.width, (first + count) * tile), bottom = std::min(whole.height, top + tile);
+                     right = std::min(whole.width, (first + count) * tile),
+                     bottom = std::min(whole.height, top + tile);
   const auto w = static_cast<double>(whole.width), h = static_cast<double>(whole.height);
   const field::Region region{static_cast<double>(left) / w, static_cast<double>(top) / h,
                              static_cast<double>(right - left) / w, static_cast<double>(bottom - top) / h};
@@ -129,11 +134,12 @@ bool write_pyramid(const field::Field& field, const std::string& folder, const P
                                        {"height", std::to_string(options.size.height)},
                                        {"tile", std::to_string(options.tile)},
                                        {"css", page_css}}));
-  io::write_file(folder + "/tiles.dzi",
-                 fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                             "<Image xmlns=\"http://schemas.microsoft.com/deepzoom/2008\" Format=\"png\" "
-                             "Overlap=\"0\" TileSize=\"{}\">\n  <Size Width=\"{}\" Height=\"{}\"/>\n</Image>\n",
-                             options.tile, options.size.width, options.size.height));
+  io::write_file(
+      folder + "/tiles.dzi",
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                  "<Image xmlns=\"http://schemas.microsoft.com/deepzoom/2008\" Format=\"png\" "
+                  "Overlap=\"0\" TileSize=\"{}\">\n  <Size Width=\"{}\" Height=\"{}\"/>\n</Image>\n",
+                  options.tile, options.size.width, options.size.height));
   return true;
 }
 

@@ -53,8 +53,9 @@ Tones tones_of(const field::FieldOptions& o) {
 }
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw ConfigError("the field has more than two tones, and cannot be drawn as outlines", why,
-                    "write a page (.html) or tiles (a folder's name with / at its end), which have all levels");
+  throw ConfigError(
+      "the field has more than two tones, and cannot be drawn as outlines", why,
+      "write a page (.html) or tiles (a folder's name with / at its end), which have all levels");
 }
 
 std::string colour(const Tone& tone) {
@@ -75,7 +76,8 @@ std::string in_short(double x) {
 // The shares at points in fitted pixels, minus 1/2.
 class Levels {
  public:
-  Levels(const field::Field& field, const Tones& tones) : field_(field), tones_(tones), map_(field.options()) {}
+  Levels(const field::Field& field, const Tones& tones)
+      : field_(field), tones_(tones), map_(field.options()) {}
 
   std::vector<float> operator()(const std::vector<Point>& points) const {
     NoGrad off;
@@ -88,15 +90,17 @@ class Levels {
   }
 
  private:
-  void some(const std::vector<Point>& points, std::size_t begin, std::size_t end, std::vector<float>& out) const {
+  void some(const std::vector<Point>& points, std::size_t begin, std::size_t end,
+            std::vector<float>& out) const {
     const field::FieldOptions& o = field_.options();
     const auto count = static_cast<std::int64_t>(end - begin);
     std::vector<float> inputs(static_cast<std::size_t>(count * map_.inputs()));
     float* put = inputs.data();
     for (std::size_t i = begin; i < end; ++i)
-      put = map_.put(points[i].x / static_cast<double>(o.width), points[i].y / static_cast<double>(o.height), put);
-    Tensor levels = contiguous(field::levels_from(
-        field_.network()(Tensor::from<float>({count, map_.inputs()}, inputs)), o.head));
+      put = map_.put(points[i].x / static_cast<double>(o.width), points[i].y / static_cast<double>(o.height),
+                     put);
+    Tensor levels = contiguous(
+        field::levels_from(field_.network()(Tensor::from<float>({count, map_.inputs()}, inputs)), o.head));
     for (std::int64_t i = 0; i < count; ++i) {
       const Point p = points[begin + static_cast<std::size_t>(i)];
       Tensor level = slice(levels, 0, i, i + 1);
@@ -117,8 +121,8 @@ class Levels {
 std::string path_of(const std::vector<Cubic>& curves) {
   std::string text = fmt::format("M{} {}", in_short(curves[0][0].x), in_short(curves[0][0].y));
   for (const Cubic& c : curves)
-    text += fmt::format("C{} {} {} {} {} {}", in_short(c[1].x), in_short(c[1].y), in_short(c[2].x), in_short(c[2].y),
-                        in_short(c[3].x), in_short(c[3].y));
+    text += fmt::format("C{} {} {} {} {} {}", in_short(c[1].x), in_short(c[1].y), in_short(c[2].x),
+                        in_short(c[2].y), in_short(c[3].x), in_short(c[3].y));
   return text + "Z";
 }
 
@@ -127,7 +131,9 @@ std::string rectangles(const std::vector<float>& shares, const field::FieldOptio
   std::string text;
   for (std::int64_t y = 0; y < o.rows(); ++y)
     for (std::int64_t x = 0, begin = 0; x <= o.columns(); ++x) {
-      const auto is_ink = [&](std::int64_t at) { return shares[static_cast<std::size_t>(y * o.columns() + at)] > 0; };
+      const auto is_ink = [&](std::int64_t at) {
+        return shares[static_cast<std::size_t>(y * o.columns() + at)] > 0;
+      };
       if (x < o.columns() && is_ink(x)) continue;
       if (x > begin) {
         const std::int64_t p = o.period;
@@ -144,7 +150,8 @@ std::string rectangles(const std::vector<float>& shares, const field::FieldOptio
 Svg svg(const field::Field& field, const SvgOptions& options) {
   must_be_picture(field, "SVG");
   const field::FieldOptions& o = field.options();
-  if (o.channels != 1 && o.tones.empty()) refuse(str("it has ", o.channels, " channels, and no two colours alone"));
+  if (o.channels != 1 && o.tones.empty())
+    refuse(str("it has ", o.channels, " channels, and no two colours alone"));
   const Tones tones = tones_of(o);
   std::int64_t samples = o.squares ? 1 : kSamplesASide;
   while (samples > 1 && o.columns() * samples * (o.rows() * samples) > kMostSamples) --samples;
@@ -159,8 +166,8 @@ Svg svg(const field::Field& field, const SvgOptions& options) {
   }
   const double part = static_cast<double>(between) / static_cast<double>(size.width * size.height);
   if (part > kMostBetween)
-    refuse(fmt::format("{:.0f} % of its area is between the two, and at most {:.0f} % may be, at edges", 100 * part,
-                       100 * kMostBetween));
+    refuse(fmt::format("{:.0f} % of its area is between the two, and at most {:.0f} % may be, at edges",
+                       100 * part, 100 * kMostBetween));
   Svg out;
   std::string path;
   if (o.squares) {
@@ -186,11 +193,13 @@ Svg svg(const field::Field& field, const SvgOptions& options) {
       "<title>{2}</title>\n",
       o.width, o.height, in_html(options.title));
   if (opacity(tones.ground) > 0)
-    out.text += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"{}\"{}/>\n", o.width, o.height,
-                            colour(tones.ground), opacity(tones.ground) < 1 ? fmt::format(" fill-opacity=\"{:.3f}\"", opacity(tones.ground)) : "");
-  out.text += fmt::format("<path fill=\"{}\"{} fill-rule=\"evenodd\"{} d=\"{}\"/>\n</svg>\n", colour(tones.ink),
-                          opacity(tones.ink) < 1 ? fmt::format(" fill-opacity=\"{:.3f}\"", opacity(tones.ink)) : "",
-                          o.squares ? " shape-rendering=\"crispEdges\"" : "", path);
+    out.text += fmt::format(
+        "<rect width=\"{}\" height=\"{}\" fill=\"{}\"{}/>\n", o.width, o.height, colour(tones.ground),
+        opacity(tones.ground) < 1 ? fmt::format(" fill-opacity=\"{:.3f}\"", opacity(tones.ground)) : "");
+  out.text +=
+      fmt::format("<path fill=\"{}\"{} fill-rule=\"evenodd\"{} d=\"{}\"/>\n</svg>\n", colour(tones.ink),
+                  opacity(tones.ink) < 1 ? fmt::format(" fill-opacity=\"{:.3f}\"", opacity(tones.ink)) : "",
+                  o.squares ? " shape-rendering=\"crispEdges\"" : "", path);
   return out;
 }
 

@@ -19,9 +19,9 @@ struct Svg {
   std::int64_t outlines = 0, curves = 0;
 };
 
-// The darker tone over the lighter one, cut where the level is half way between both. Pixel art becomes rectangles.
-// Throws ConfigError for a sound, and for a field with more than two tones: one of colours, or with more than
-// kMostBetween of its area between the two.
+// The darker tone over the lighter one, cut where the level is half way between both. Pixel art becomes
+// rectangles. Throws ConfigError for a sound, and for a field with more than two tones: one of colours, or
+// with more than kMostBetween of its area between the two.
 Svg svg(const field::Field& field, const SvgOptions& options = {});
 inline constexpr double kMostBetween = 0.25;
 

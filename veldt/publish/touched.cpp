@@ -70,15 +70,16 @@ void clear_untouched(Parts& parts) {
           for (std::int64_t b = v.first; b <= v.last; ++b)
             for (std::int64_t a = h.first; a <= h.last; ++a) {
               const auto i = static_cast<std::uint32_t>(a), j = static_cast<std::uint32_t>(b);
-              const std::uint32_t entry = level.hashed ? (i ^ (j * level.step_along(1))) & mask
-                                                       : i + j * level.step_along(1);
+              const std::uint32_t entry =
+                  level.hashed ? (i ^ (j * level.step_along(1))) & mask : i + j * level.step_along(1);
               touched[static_cast<std::size_t>(level.first) + entry] = true;
             }
         }
     }
     const auto features = static_cast<std::size_t>(e.grid.features);
     for (std::size_t i = 0; i < touched.size(); ++i)
-      if (!touched[i]) std::fill_n(e.numbers.begin() + static_cast<std::ptrdiff_t>(i * features), features, 0.0f);
+      if (!touched[i])
+        std::fill_n(e.numbers.begin() + static_cast<std::ptrdiff_t>(i * features), features, 0.0f);
   }
 }
 

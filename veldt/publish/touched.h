@@ -6,8 +6,8 @@
 
 namespace veldt::publish {
 
-// Sets the entries to 0 that no place of the picture reads, or only such as are flat ground, whose level the closing
-// has. Nothing that is drawn within the picture changes.
+// Sets the entries to 0 that no place of the picture reads, or only such as are flat ground, whose level the
+// closing has. Nothing that is drawn within the picture changes.
 void clear_untouched(Parts& parts);
 
 }  // namespace veldt::publish
