@@ -293,10 +293,11 @@ function showPicture() {
     }
     ++request;
     helpers.waiting = helpers.length;
+    helpers.size = [view.width, view.height];
     helpers.forEach((tell, share) => tell({id: request, view: {...view}, share, of: helpers.length}));
   };
   const hear = ({id, step, row, pixels, done}) => {
-    if (id !== request) return;
+    if (id !== request || view.width !== helpers.size[0] || view.height !== helpers.size[1]) return;
     if (done) {
       if (--helpers.waiting === 0) isDone = true;
       return queue();

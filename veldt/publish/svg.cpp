@@ -165,7 +165,8 @@ Svg svg(const field::Field& field, const SvgOptions& options) {
     shares.push_back(static_cast<float>(share - 0.5));
   }
   const double part = static_cast<double>(between) / static_cast<double>(size.width * size.height);
-  if (part > kMostBetween)
+  // A drawing that was in two tones may be learned softly: it is cut half way all the same.
+  if (!o.two_tone && o.tones.empty() && part > kMostBetween)
     refuse(fmt::format("{:.0f} % of its area is between the two, and at most {:.0f} % may be, at edges",
                        100 * part, 100 * kMostBetween));
   Svg out;

@@ -21,7 +21,7 @@ struct Svg {
 
 // The darker tone over the lighter one, cut where the level is half way between both. Pixel art becomes
 // rectangles. Throws ConfigError for a sound, and for a field with more than two tones: one of colours, or
-// with more than kMostBetween of its area between the two.
+// one fitted to greys with more than kMostBetween of its area between the two.
 Svg svg(const field::Field& field, const SvgOptions& options = {});
 inline constexpr double kMostBetween = 0.25;
 
