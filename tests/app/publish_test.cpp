@@ -18,10 +18,9 @@ using testing::HasSubstr;
 // A model of the cub beside the test.
 std::string small_cub(const TempDir& dir) {
   const std::string model = dir / "lion_cub.safetensors";
-  EXPECT_EQ(run_veldt({"fit", kCub, "-o", model, "--model", "siren", "--width", "24", "--depth", "2",
-                       "--steps", "200"})
-                .exit_code,
-            0);
+  const Ran fit = run_veldt({"fit", kCub, "-o", model, "--model", "siren", "--width", "48", "--depth", "3",
+                             "--seed", "1", "--steps", "600"});
+  EXPECT_EQ(fit.exit_code, 0) << fit.err;
   return model;
 }
 
