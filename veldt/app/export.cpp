@@ -215,7 +215,7 @@ Run add_export(VerbOptions& verb, Context& context) {
       "  veldt export bach.safetensors -o bach.html        one that plays\n"
       "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
       "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"
-      "  veldt export photo.safetensors -o photo/ --size 20000    tiles of every scale, with a page\n"
+      "  veldt export photo.safetensors -o photo/ --size 2000    tiles of every scale, with a page\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
     if (flags->batch > 0 && is_published(flags->output))
