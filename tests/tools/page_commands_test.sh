@@ -96,6 +96,7 @@ run() {
     *'--as resnet18'*) wanted=4 ;;       # a smaller network lies under that name here
     *'export resnet18'* | *'explain resnet18'*) wanted=3 ;;     # so it has made no file
     *'veldt watch '*) command="timeout --preserve-status -s INT 1 $command" wanted=130 ;;
+    *'-o cub.svg'* | *.glsl*) wanted='[02]' ;;  # 2 of greys, and of many numbers, which these models have
     *'fit '*--explain* | *'fit '*--dry-run*) ;;
     *'config show fit'*) ;;
     *'veldt fit '*--time*) command=${command/--time 60s/--time 1s} command=${command/--time 15/--time 1} ;;

@@ -1,4 +1,4 @@
-// veldt export MODEL -o x.onnx: a trained network or a field as an ONNX file.
+// veldt export: a trained network or a field as an ONNX file; fields also as publish.cpp writes them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "veldt/app/inputs.h"
 #include "veldt/app/onnx_files.h"
+#include "veldt/app/publish.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -33,6 +34,7 @@ namespace {
 struct ExportFlags {
   std::string model, output;
   std::int64_t batch = 0;
+  WishedSize size;
 };
 
 #if VELDT_HAVE_ONNX
@@ -153,8 +155,9 @@ ExportedNetwork network_to_export(const std::string& path) {
 
 int export_network(const ExportFlags& flags, Context& context) {
   if (!flags.output.ends_with(".onnx"))
-    throw UsageError(fmt::format("cannot write {}", flags.output), "networks are written as .onnx",
-                     "give it this ending");
+    throw UsageError(fmt::format("cannot write {}", flags.output),
+                     fmt::format("networks are written as .onnx, and fields also as {}", kPublishedEndings),
+                     "give it one of these endings");
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {
@@ -196,15 +199,31 @@ Run add_export(VerbOptions& verb, Context& context) {
   add_path(verb, "MODEL", flags->model,
            "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run")
       .required();
-  add_path(verb, "-o,--output", flags->output, "the ONNX file to write").required();
+  add_path(verb, "-o,--output", flags->output,
+           "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or "
+           "FOLDER/ "
+           "(tiles)")
+      .required();
   add_count(verb, "--batch", flags->batch, {.least = 1},
             "for batches of this size alone, not of any: for networks whose steps depend on it");
+  add_size(verb, flags->size, "the fitted picture, of tiles");
   add_threads(verb, context);
   verb.examples(
       "  veldt export runs/mnist -o digits.onnx\n"
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
+      "  veldt export cub.safetensors -o cub.html          a page that draws it in any browser, at any "
+      "depth\n"
+      "  veldt export bach.safetensors -o bach.html        one that plays\n"
+      "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
+      "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"
+      "  veldt export photo.safetensors -o photo/ --size 2000    tiles of every scale, with a page\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
-  return [flags, &context] { return export_network(*flags, context); };
+  return [flags, &context] {
+    if (flags->batch > 0 && is_published(flags->output))
+      throw UsageError("--batch does not fit this output", "batches are of ONNX", "leave it out");
+    return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)
+                                       : export_network(*flags, context);
+  };
 }
 
 }  // namespace veldt::app

@@ -38,7 +38,7 @@ const Program& program() {
               {"play", "let a trained agent act, and watch it", add_play},
               {"import", "bring in a network's tensors from PyTorch and others", add_import},
               {"run", "run an ONNX graph on arrays and pictures", add_run},
-              {"export", "write a trained network or a field as an ONNX file", add_export},
+              {"export", "write a network as ONNX; a field as a page, code, SVG or tiles", add_export},
               {"info", "show what is in a file", add_info},
               {"csv", "turn pictures into pixel tables and back", add_csv},
               {"data", "look at a data set", add_data},

@@ -15,6 +15,11 @@ class CoordinateMap {
   float x(double u) const { return static_cast<float>(x_scale_ * u + x_shift_); }
   float y(double v) const { return static_cast<float>(y_scale_ * v + y_shift_); }
   float time(double t) const { return static_cast<float>(time_scale_ * (2 * t - 1)); }
+  // x(u) = x_scale u + x_shift, before it is rounded to f32.
+  double x_scale() const { return x_scale_; }
+  double x_shift() const { return x_shift_; }
+  double y_scale() const { return y_scale_; }
+  double y_shift() const { return y_shift_; }
   int inputs() const { return inputs_; }
   bool has_x() const { return has_x_; }
   bool has_time() const { return has_time_; }

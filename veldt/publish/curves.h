@@ -1,0 +1,24 @@
+// Cubic Bezier curves along lines of points: Schneider, "An algorithm for automatically fitting digitized
+// curves", Graphics Gems, 1990.
+// Tests: tests/publish/svg_test.cpp
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "veldt/publish/outline.h"
+
+namespace veldt::publish {
+
+using Cubic = std::array<Point, 4>;
+
+struct CurveOptions {
+  double error = 0.03;  // no point is further from its curve
+  // A point is a corner if what lies this far before and behind it turns by more than `turn` (radians) there.
+  double reach = 0.75, turn = 0.9;
+};
+
+// The curves of a closed line, each beginning where the one before ends; smooth but at its corners.
+std::vector<Cubic> fit_curves(const Loop& loop, const CurveOptions& options = {});
+
+}  // namespace veldt::publish

@@ -1,0 +1,28 @@
+// A field of two tones as outlines: SVG that any program draws at any size.
+// Tests: tests/publish/svg_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "veldt/field/field.h"
+
+namespace veldt::publish {
+
+struct SvgOptions {
+  std::string title = "A field";
+  double error = 0.03;  // in fitted pixels: the largest distance of an outline's points from its curve
+};
+
+struct Svg {
+  std::string text;
+  std::int64_t outlines = 0, curves = 0;
+};
+
+// The darker tone over the lighter one, cut where the level is half way between both. Pixel art becomes
+// rectangles. Throws ConfigError for a sound, and for a field with more than two tones: one of colours, or
+// one fitted to greys with more than kMostBetween of its area between the two.
+Svg svg(const field::Field& field, const SvgOptions& options = {});
+inline constexpr double kMostBetween = 0.25;
+
+}  // namespace veldt::publish

@@ -1,0 +1,11 @@
+// What the library carries to make pages of: see veldt_layer() in veldt/CMakeLists.txt.
+// Tests: tests/publish/page_test.cpp, tests/publish/pages_test.py
+#pragma once
+
+#include <string_view>
+
+namespace veldt::publish {
+
+extern const std::string_view page_html, page_css, core_js, page_js, view_glsl, pyramid_html;
+
+}  // namespace veldt::publish
