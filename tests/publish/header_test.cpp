@@ -12,6 +12,9 @@
 #include "veldt/io/file.h"
 #include "veldt/ops/shape.h"
 #include "veldt/publish/header.h"
+#include "veldt/publish/svg.h"
+#include "veldt/publish/page.h"
+#include "veldt/publish/glsl.h"
 
 namespace veldt::test {
 namespace {
@@ -104,6 +107,19 @@ TEST(Header, NamesAreThoseOfCpp) {
   EXPECT_EQ(publish::cpp_name("_x"), "field_x");
   EXPECT_EQ(publish::cpp_name("class"), "class_field");
   EXPECT_EQ(publish::cpp_name(""), "field_");
+}
+
+TEST(Header, RefusesAnAnimatedPictureAsAllOfThemDo) {
+  field::FieldOptions o = published_options(field::Activation::siren, 3);
+  o.dimensions = 3;
+  o.frames = 4;
+  o.seconds = 1;
+  o.time_scale = 0.5;
+  const field::Field clip(o, 1);
+  EXPECT_THROW(publish::header(clip, "clip"), ConfigError);
+  EXPECT_THROW(publish::page(clip, {.title = "clip"}), ConfigError);
+  EXPECT_THROW(publish::glsl(clip, "clip"), ConfigError);
+  EXPECT_THROW(publish::svg(clip, {.title = "clip"}), ConfigError);
 }
 
 TEST(Header, RefusesASound) {

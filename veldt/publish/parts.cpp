@@ -31,7 +31,19 @@ std::int64_t Parts::numbers() const {
   return static_cast<std::int64_t>(sum);
 }
 
+namespace {
+
+void must_not_move(const field::Field& field) {
+  if (field.options().is_clip())
+    throw ConfigError("an animated picture cannot be published as code, a page or tiles",
+                      "those draw fields of x and y, and this is one of x, y and time",
+                      "draw it with veldt render -o x.apng, or one moment of it with --at");
+}
+
+}  // namespace
+
 Parts parts_of(const field::Field& field) {
+  must_not_move(field);
   Parts out;
   out.options = field.options();
   const field::CoordinateMap map(out.options);
@@ -84,6 +96,7 @@ field::Field field_of(const Parts& parts) {
 }
 
 void must_be_picture(const field::Field& field, const char* what) {
+  must_not_move(field);
   if (field.options().is_sound())
     throw ConfigError(str("a sound cannot be written as ", what), "the field was fitted to a sound",
                       "write a page, whose name ends in .html: it plays the sound");

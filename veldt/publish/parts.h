@@ -35,12 +35,13 @@ struct Parts {
   std::int64_t numbers() const;
 };
 
+// Throws ConfigError for the field of an animated picture.
 Parts parts_of(const field::Field& field);
 
 // The field of such parts: parts_of() backwards. Its closing is f32.
 field::Field field_of(const Parts& parts);
 
-// Throws ConfigError for the field of a sound: `what` draws pictures.
+// Throws ConfigError for the field of a sound or of an animated picture: `what` draws pictures.
 void must_be_picture(const field::Field& field, const char* what);
 
 }  // namespace veldt::publish

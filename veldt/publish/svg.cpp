@@ -98,7 +98,7 @@ class Levels {
     float* put = inputs.data();
     for (std::size_t i = begin; i < end; ++i)
       put = map_.put(points[i].x / static_cast<double>(o.width), points[i].y / static_cast<double>(o.height),
-                     put);
+                     0.5, put);
     Tensor levels = contiguous(
         field::levels_from(field_.network()(Tensor::from<float>({count, map_.inputs()}, inputs)), o.head));
     for (std::int64_t i = 0; i < count; ++i) {
