@@ -1,11 +1,14 @@
 // veldt report RUN..: runs as one page in a file, which needs no server and no network.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "veldt/app/inputs.h"
 #include "veldt/app/run_records.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/io/file.h"
 #include "veldt/live/page.h"
 #include "veldt/live/record.h"
