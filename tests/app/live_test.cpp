@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -176,6 +177,21 @@ TEST_F(LiveCommand, AFitLeavesEventsForTensorboard) {
       EXPECT_THAT(bytes, HasSubstr(tag));
   }
   EXPECT_EQ(files, 1);
+}
+
+TEST_F(LiveCommand, WhatIsLookedAtLearnsTheSameBits) {
+  ASSERT_EQ(fit({}).exit_code, 0);
+  // Its header says how many seconds it took; the weights come after it.
+  const auto weights = [this] {
+    const std::string bytes = bytes_of(dir_ / "cub.safetensors");
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return bytes.substr(sizeof header + header);
+  };
+  const std::string plain = weights();
+  ASSERT_GT(plain.size(), 10'000);
+  ASSERT_EQ(fit({"--live", "--tensorboard", dir_ / "tb"}).exit_code, 0);
+  EXPECT_TRUE(weights() == plain);
 }
 
 TEST_F(LiveCommand, ATraceHasKernelsWithTheirTimes) {

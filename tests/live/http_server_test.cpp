@@ -60,6 +60,18 @@ TEST(LiveServer, AStreamGivesWhatComes) {
   EXPECT_THAT(other.receive("data: 2\n\n"), HasSubstr("data: 0\n\n"));
 }
 
+TEST(LiveServer, AStreamThatThrowsEndsAndNothingElse) {
+  HttpServer server([](const Request& r) {
+    if (r.path != "/bad") return Response{.body = "fine"};
+    return Response{.stream = [times = 0]() mutable -> std::string {
+      if (++times > 1) throw Error("a", "b", "c");
+      return "first";
+    }};
+  });
+  EXPECT_THAT(test::answer_to(server.port(), "GET /bad HTTP/1.1\r\nHost: h\r\n\r\n"), HasSubstr("first"));
+  EXPECT_THAT(test::answer_to(server.port(), "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), HasSubstr("fine"));
+}
+
 TEST(LiveServer, EndsWhileOthersRead) {
   std::optional<HttpServer> server;
   server.emplace([](const Request&) { return Response{.stream = [] { return std::string(); }}; });

@@ -173,15 +173,16 @@ class HttpServer::Impl {
     Impl* server = nullptr;
     MHD_Connection* connection = nullptr;
     std::function<std::string()> next;
-    std::string waiting;
+    std::string waiting = {};
     std::size_t given = 0;
-    bool is_suspended = false;
+    bool is_suspended = false, is_over = false;
     ServerClock::time_point spoke = ServerClock::now();
   };
 
   void start(int listening);
   void serve();
   void turn(int milliseconds);
+  static std::string next_of(Stream& stream);
   void look_for_news();
   void leave_the_silent();
   void let_all_go();
@@ -225,7 +226,11 @@ void HttpServer::Impl::start(int listening) {
   };
   const auto on_request = [](void* self, MHD_Connection* connection, const char* path, const char* method,
                              const char*, const char* body, std::size_t* bytes, void** asked) {
-    return static_cast<Impl*>(self)->on_request(connection, path, method, body, bytes, asked);
+    try {
+      return static_cast<Impl*>(self)->on_request(connection, path, method, body, bytes, asked);
+    } catch (const std::exception&) {  // there is no memory: the connection ends
+      return MHD_NO;
+    }
   };
   daemon_ =
       mhd().start(flags, 0, nullptr, nullptr, static_cast<MHD_AccessHandlerCallback>(on_request), this,
@@ -272,15 +277,25 @@ void HttpServer::Impl::turn(int milliseconds) {
   leave_the_silent();
 }
 
+// A stream whose maker fails ends: nothing that a page asks for may end the run.
+std::string HttpServer::Impl::next_of(Stream& stream) {
+  try {
+    return stream.next();
+  } catch (const std::exception&) {
+    stream.is_over = true;
+    return "";
+  }
+}
+
 void HttpServer::Impl::look_for_news() {
   constexpr auto kSignOfLife = std::chrono::seconds(5);
   const auto now = ServerClock::now();
   for (Stream& stream : streams_) {
     if (!stream.is_suspended) continue;
-    stream.waiting = stream.next();
+    stream.waiting = next_of(stream);
     stream.given = 0;
     if (stream.waiting.empty() && now - stream.spoke > kSignOfLife) stream.waiting = ":\n\n";
-    if (stream.waiting.empty() && !stopping_) continue;
+    if (stream.waiting.empty() && !stopping_ && !stream.is_over) continue;
     stream.is_suspended = false;
     mhd().resume(stream.connection);
   }
@@ -349,7 +364,7 @@ MHD_Result HttpServer::Impl::on_request(MHD_Connection* connection, const char* 
 
 ssize_t HttpServer::Impl::on_read(Stream& stream, char* to, std::size_t most) {
   if (stream.given == stream.waiting.size()) {
-    if (stopping_) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (stopping_ || stream.is_over) return MHD_CONTENT_READER_END_OF_STREAM;
     stream.waiting.clear();
     stream.waiting.shrink_to_fit();
     stream.given = 0;
@@ -367,7 +382,8 @@ ssize_t HttpServer::Impl::on_read(Stream& stream, char* to, std::size_t most) {
 MHD_Result HttpServer::Impl::answer(MHD_Connection* connection, const Response& response) {
   MHD_Response* out = nullptr;
   if (response.stream) {
-    streams_.push_back({this, connection, response.stream, response.stream()});
+    streams_.push_back({.server = this, .connection = connection, .next = response.stream});
+    streams_.back().waiting = next_of(streams_.back());
     const auto read = [](void* stream, std::uint64_t, char* to, std::size_t most) {
       auto& s = *static_cast<Stream*>(stream);
       return s.server->on_read(s, to, most);
