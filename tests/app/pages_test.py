@@ -178,8 +178,8 @@ def a_report_from_disk(report):
         browser.open("file://" + report)
         browser.wait("return document.getElementById('state').textContent === 'stopped'", what="state in the report")
         browser.wait("return document.querySelector('#figure0 canvas').width > 10", what="picture in the report")
-        for what in ("Layers", "choices", "versions", "machine"):
-            check(what == "Layers" or what in browser.run("return document.getElementById('panels').textContent"),
+        for what in ("choices", "versions", "machine"):
+            check(what in browser.run("return document.getElementById('panels').textContent"),
                   f"the report has {what}")
         check(browser.run("return document.querySelectorAll('.chart path').length") >= 4, "the report has curves")
         # Hovering shows values of that step.

@@ -81,6 +81,29 @@ TEST(LiveBoard, PicturesStayFewAndTheTruthStays) {
   EXPECT_EQ(board.png(last + 1), "");
 }
 
+TEST(LiveBoard, ARunThatGoesOnFromBeforeItsCurvesBeganAddsToThem) {
+  Board board;
+  for (std::int64_t step = 5; step < 9; ++step) board.add(progress_at(step));
+  board.add_value("val loss", 9, 0, 1);
+  const std::string png = io::png_bytes(std::vector<std::uint8_t>(3), {1, 1}, 3);
+  board.add_picture({"truth", 0, 0, png});
+  board.add_picture({"picture", 8, 0, png});
+  Seen seen;
+  board.news(seen);
+  board.cut_after(6);
+  EXPECT_EQ(board.record().series.at(0).steps, (std::vector<std::int64_t>{5, 6}));
+  board.cut_after(0);
+  EXPECT_TRUE(board.record().series.empty());
+  board.add(progress_at(1));
+  board.add_value("val loss", 1, 0, 2);
+  board.add_picture({"truth", 0, 0, png});
+  const Record record = board.record();
+  EXPECT_EQ(record.series.at(0).name, "loss");
+  EXPECT_EQ(record.series.back().values, (std::vector<double>{2}));
+  EXPECT_EQ(record.pictures.size(), 1);
+  EXPECT_EQ(News::parse(board.news(seen))["series"][0]["first"], 0);
+}
+
 TEST(LiveBoard, LargePicturesHaveABoundToo) {
   Board board;
   for (std::int64_t step = 0; step < 40; ++step)

@@ -68,7 +68,8 @@ TEST(LiveSite, OtherSitesAndNamesAreRefused) {
   Served s;
   const std::map<std::string, std::string> query{{"token", "secret"}, {"run", "0"}, {"number", "1"}};
   EXPECT_EQ(s.get("/picture", query).status, 200);
-  for (const char* host : {"evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::2]:80"})
+  for (const char* host :
+       {"evil.example", "evil.example:80", "127.0.0.1.evil.example", "128.0.0.1", "", "[::2]:80"})
     EXPECT_EQ(
         s.site.answer({.method = "GET", .path = "/picture", .query = query, .headers = {{"host", host}}})
             .status,

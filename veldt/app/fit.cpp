@@ -376,6 +376,8 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
 void check_several(const FitFlags& flags) {
   const char* const alone = flags.dry_run                          ? "--dry-run"
                             : flags.live.live                      ? "--live"
+                            : !flags.live.tensorboard.empty()      ? "--tensorboard"
+                            : !flags.profile.trace.empty()         ? "--trace"
                             : !flags.preview.empty()               ? "--preview"
                             : !flags.film.empty()                  ? "--film"
                             : !flags.checkpoints.directory.empty() ? "--checkpoint"

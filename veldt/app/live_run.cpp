@@ -102,9 +102,7 @@ void Budget::spend(const std::function<void()>& work) {
 }
 
 LiveRun::LiveRun(const Options& options, const Context& context)
-    : options_(options),
-      context_(context),
-      site_(options.flags.at.host == "127.0.0.1" || options.flags.at.host == "::1") {
+    : options_(options), context_(context), site_(live::is_loopback(options.flags.at.host)) {
   if (!options.flags.live && options.folder.empty() && options.flags.tensorboard.empty()) return;
   live::Record record;
   if (options.resumes && !options.folder.empty() && io::exists(options.folder + "/" + live::kRecordFile))
@@ -152,7 +150,9 @@ train::Events LiveRun::listening(train::Events events, const nn::Module& model) 
   train::Events both = events;
   warn_ = events.on_warning;
   both.on_start = [this, events](std::int64_t step) {
-    board_->change([step](live::Record& record) { record.cut_after(step); });
+    board_->cut_after(step);
+    for (const live::Snapshot& p : board_->record().pictures)
+      if (p.name == "picture") drawn_step_ = p.step;
     if (!options_.folder.empty()) keeper_ = std::make_unique<live::Keeper>(board_, options_.folder);
     board_->set_state("running");
     if (!options_.flags.tensorboard.empty()) events_.emplace(options_.flags.tensorboard, step);
@@ -235,8 +235,7 @@ void LiveRun::on_progress(const train::Progress& progress, const nn::Module& mod
   norms_.spend([&] {
     for (const auto& [layer, norm] : live::gradient_norms(model))
       board_->add_value("gradient of " + layer, progress.step, progress.seconds, norm, "", "gradients");
-    const std::int64_t memory = peak_bytes();
-    board_->change([memory](live::Record& record) { record.memory_bytes = memory; });
+    board_->set_memory(peak_bytes());
   });
   pictures_.spend([&] { draw(progress.step); });
   if (!keeper_) return;
@@ -287,6 +286,7 @@ void LiveRun::finish(const std::string& state, std::int64_t step) {
   });
   is_finished_ = true;
   if (options_.folder.empty()) return;
+  keeper_.reset();  // it may be writing an earlier state
   try {
     live::save_record(board_->record(), options_.folder);
     io::write_file(options_.folder + "/report.html", live::report_page({{options_.title, board_->record()}}));

@@ -471,7 +471,8 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                            recipe.patience, result.best->step));
   if (!context.quiet && flags.resume && result.evaluations.empty())
     print_note("the run was already complete; nothing was trained");
-  finish_training(flags, context, training, result, view, live, events.should_stop);
+  finish_training(flags, context, training, result, view, live, [&signal] { return signal.requested(); });
+  live.finish("stopped", result.run.steps);  // it was, unless it is finished
   if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   if (signal.requested()) {
     if (!context.quiet) print_note(fmt::format("stopped after the last step; {} is written", model_file));

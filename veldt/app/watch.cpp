@@ -33,9 +33,9 @@ class WatchedRun {
   void look_again() {
     const auto now = when();
     if (now == seen_) return;
-    seen_ = now;
     try {
       board->replace(live::load_record(folder_));
+      seen_ = now;
     } catch (const Error&) {
     }
   }
@@ -56,7 +56,7 @@ class WatchedRun {
 int watch(const WatchFlags& flags, Context& context) {
   const StopOnSignal signal;
   std::vector<WatchedRun> watched;
-  live::Site site(flags.page.at.host == "127.0.0.1" || flags.page.at.host == "::1");
+  live::Site site(live::is_loopback(flags.page.at.host));
   for (const auto& [name, folder] : run_folders(flags.runs)) {
     watched.emplace_back(folder);
     site.add(name, watched.back().board);

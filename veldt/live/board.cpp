@@ -94,6 +94,12 @@ void Board::add_picture(Snapshot picture) {
     for (const Snapshot& p : record_.pictures) bytes += p.png.size();
     return record_.pictures.size() > Record::kMostPictures || bytes > 2 * Record::kMostPictureBytes;
   };
+  if (picture.name != "picture")  // there is one of each other name
+    for (std::size_t i = record_.pictures.size(); i-- > 0;)
+      if (record_.pictures[i].name == picture.name) {
+        record_.pictures.erase(record_.pictures.begin() + static_cast<std::ptrdiff_t>(i));
+        numbers_.erase(numbers_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
   record_.pictures.push_back(std::move(picture));
   numbers_.push_back(next_number_++);
   if (too_many()) {  // the truth, the first and the last stay
@@ -146,6 +152,18 @@ void Board::set_fact(const std::string& group, const std::string& name, const st
 void Board::set_state(const std::string& state) {
   const std::lock_guard lock(mutex_);
   record_.state = state;
+  ++version_;
+}
+
+void Board::cut_after(std::int64_t step) {
+  Record record = this->record();
+  record.cut_after(step);
+  replace(std::move(record));
+}
+
+void Board::set_memory(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  record_.memory_bytes = bytes;
   ++version_;
 }
 

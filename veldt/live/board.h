@@ -45,9 +45,13 @@ class Board {
   void add_note(Note note);
   void set_fact(const std::string& group, const std::string& name, const std::string& value);
   void set_state(const std::string& state);
-  // For what has no function of its own: layers, confusion, titles.
+  // The most memory that the run's process has had.
+  void set_memory(std::int64_t bytes);
+  // For what has no function of its own: layers, confusion, titles. Not for series and pictures.
   void change(const std::function<void(Record&)>& change);
 
+  // Leaves out what is later: see Record::cut_after().
+  void cut_after(std::int64_t step);
   // Another state of the same run, as its folder has it; or another run, of which readers are told all.
   void replace(Record record);
 

@@ -2,10 +2,22 @@
 // in one of two states: it has to ask soon, or it is given an answer.
 #include "veldt/live/http_server.h"
 
-#ifdef VELDT_MICROHTTPD_SONAME
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
+
+namespace veldt::live {
+
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  return ::inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace veldt::live
+
+#ifdef VELDT_MICROHTTPD_SONAME
+
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -62,6 +74,7 @@ struct SocketAddress {
 
 SocketAddress address_of(const ServerOptions& o) {
   SocketAddress a;
+  a.is_local = is_loopback(o.host);
   sockaddr_in v4{};
   sockaddr_in6 v6{};
   if (o.port < 0 || o.port > 65535)
@@ -69,13 +82,11 @@ SocketAddress address_of(const ServerOptions& o) {
   if (::inet_pton(AF_INET, o.host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
     v4.sin_port = htons(static_cast<std::uint16_t>(o.port));
-    a.is_local = (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
     std::memcpy(&a.bytes, &v4, a.size = sizeof v4);
   } else if (::inet_pton(AF_INET6, o.host.c_str(), &v6.sin6_addr) == 1) {
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(static_cast<std::uint16_t>(o.port));
     a.is_v6 = true;
-    a.is_local = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
     std::memcpy(&a.bytes, &v6, a.size = sizeof v6);
   } else {
     throw ConfigError("cannot serve at " + o.host, "it is no number of IPv4 or IPv6",

@@ -41,6 +41,9 @@ struct ServerOptions {
   double seconds_to_ask = 10, seconds_to_read = 30;
 };
 
+// Whether the text is a number of IPv4 or IPv6 that leads to this machine alone: 127.0.0.1, ::1.
+bool is_loopback(const std::string& host);
+
 class HttpServer {
  public:
   using Handler = std::function<Response(const Request&)>;

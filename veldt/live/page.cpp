@@ -23,8 +23,8 @@ std::string page_with(const std::string& nonce, const std::string& policy, const
   put_in(page, "<!--policy-->", policy);
   put_in(page, "/*style*/", page_css);
   put_in(page, "/*script*/", str(chart_js, panels_js, page_js));
-  put_in(page, "/*records*/", records);
   for (std::size_t at; (at = page.find("@nonce@")) != std::string::npos;) page.replace(at, 7, nonce);
+  put_in(page, "/*records*/", records);  // last: a text of theirs is no mark
   return page;
 }
 
@@ -43,10 +43,14 @@ void fit_pictures(Record& record, std::size_t most_bytes) {
   };
   while (bytes() > most_bytes && record.pictures.size() > 2) {
     std::vector<Snapshot> kept;
-    for (std::size_t i = 0; i < record.pictures.size(); ++i)
-      if (i % 2 == 0 || i + 1 == record.pictures.size() || record.pictures[i].name != "picture")
+    const std::size_t before = record.pictures.size();
+    for (std::size_t i = 0, drawn = 0; i < before; ++i)
+      if (record.pictures[i].name != "picture" || drawn++ % 2 == 0 || i + 1 == before)
         kept.push_back(std::move(record.pictures[i]));
-    if (kept.size() == record.pictures.size()) return;
+    if (kept.size() == before) {
+      record.pictures = std::move(kept);
+      return;
+    }
     record.pictures = std::move(kept);
   }
 }

@@ -320,9 +320,8 @@ function listen() {
     show_soon();
   };
   events.onerror = () => {
-    const run = runs[shown];
     is_live = false;
-    if (run && ["done", "stopped", "failed"].includes(run.status.state)) { events.close(); return; }
+    if (runs.every((run) => ["done", "stopped", "failed"].includes(run.status.state))) { events.close(); return; }
     $("lost").hidden = false;
   };
 }

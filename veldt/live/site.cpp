@@ -53,7 +53,7 @@ std::optional<std::uint64_t> number_in(const std::string& text) {
 
 // Of "localhost:9000" or "[::1]:80"; a port may be that of a tunnel.
 std::string name_of_host(const std::string& host) {
-  if (host.starts_with("[")) return host.substr(0, host.find(']') + 1);
+  if (host.starts_with("[") && host.find(']') != std::string::npos) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
 }
 
@@ -108,7 +108,7 @@ std::string Site::url(const HttpServer& server) const {
 // Why a request is refused; "" if it is not.
 std::string Site::refusal(const Request& request) const {
   const std::string host = value_of(request.headers, "host"), name = name_of_host(host);
-  if (only_local_ && name != "127.0.0.1" && name != "localhost" && name != "[::1]")
+  if (only_local_ && name != "localhost" && !is_loopback(name))
     return "this page is for this machine alone; open it at the address that veldt printed";
   const std::string origin = value_of(request.headers, "origin");
   if (!origin.empty() && origin != "http://" + host) return "another site may not ask for this";
