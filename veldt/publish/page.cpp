@@ -155,7 +155,9 @@ Page page(const field::Field& field, const PageOptions& options) {
   const std::string title = in_html(options.title),
                     facts = in_script(facts_of(numbers.parts, numbers.runs, options.title)),
                     shader = is_sound ? "" : stripped(glsl_levels(numbers.parts) + std::string(view_glsl)),
-                    core = stripped(core_js), script = stripped(page_js), css = stripped(page_css);
+                    core = stripped(core_js),
+                    script = stripped(page_js) + (is_sound ? stripped(sound_js) : ""),
+                    css = stripped(page_css);
   Page out;
   out.html = filled(page_html,
                     {{"title", title},
