@@ -56,6 +56,16 @@ TEST(Touched, WhatNoPlaceReadsIsClearedAndDrawingStays) {
             field::ImageField(field).render({100, 20}).values<float>());
 }
 
+TEST(Touched, AFineGridOfASmallPictureIsLeft) {
+  field::FieldOptions o = published_options(field::Activation::relu, 1);
+  o.width = o.height = 1;
+  o.encodings = {
+      GridOptions{.levels = 2, .features = 2, .log2_entries = 4, .coarsest = 4, .finest = 1 << 24}};
+  publish::Parts parts = publish::parts_of(published_field(o));
+  publish::clear_untouched(parts);  // would take days
+  EXPECT_NE(parts.encodings[0].numbers.back(), 0);
+}
+
 TEST(Base64, IsThatOfRfc4648) {
   EXPECT_EQ(publish::in_base64(""), "");
   EXPECT_EQ(publish::in_base64("f"), "Zg==");
