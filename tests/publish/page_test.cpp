@@ -6,6 +6,7 @@
 
 #include "tests/publish/fields.h"
 #include "veldt/ops/shape.h"
+#include "veldt/publish/glsl.h"
 #include "veldt/publish/packed.h"
 #include "veldt/publish/page.h"
 #include "veldt/publish/texts.h"
@@ -82,6 +83,13 @@ TEST(Page, NeedsNothingFromElsewhere) {
   const std::string html = publish::page(published_fields()[0].second).html;
   EXPECT_THAT(html, testing::Not(testing::HasSubstr("://")));
   EXPECT_THAT(html, testing::Not(testing::HasSubstr("{{")));
+}
+
+TEST(Page, ATitleIsUtf8OfOneLine) {
+  EXPECT_EQ(publish::in_html("a\n\xff \xc3\xa9<"), "a\\x0a\\xff \xc3\xa9&lt;");
+  const std::string text = publish::glsl(published_fields()[0].second, "a\nb");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\nb")));
+  EXPECT_NO_THROW(publish::page(published_fields()[0].second, {.title = "\xff"}));
 }
 
 TEST(Page, ATitleIsText) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "veldt/core/error.h"
+#include "veldt/core/escape.h"
 
 namespace veldt::publish {
 namespace {
@@ -316,7 +317,7 @@ std::string glsl(const field::Field& field, const std::string& title) {
       "//     vec2 p = at / iResolution.xy;\n"
       "//     colour = vec4(field(vec2(p.x, 1.0 - p.y)), 1.0);\n"
       "//   }}\n",
-      title, o.width, o.height, parts.numbers());
+      escape_controls(title), o.width, o.height, parts.numbers());
   text += "const vec3 kTurn = vec3(3.140625, 9.67502594e-4, 1.50995799e-7);  // their sum is pi\n";
   text += array("kWeights", glsl_weights(parts)) + "#define W(i) kWeights[i]\n";
   if (!table.empty()) text += array("kTable", table) + "#define T(i) kTable[i]\n";
