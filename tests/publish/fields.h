@@ -73,6 +73,13 @@ inline std::vector<std::pair<std::string, field::Field>> published_fields() {
                      field::FrequencyOptions{.octaves = 3}};
   waves.head = field::Head::sigmoid;
   add("waves", waves);
+  field::FieldOptions single = published_options(Activation::relu, 1);
+  single.encodings = {GridOptions{.levels = 2, .features = 2, .log2_entries = 0, .coarsest = 2, .finest = 5},
+                      field::IdentityOptions{}};
+  add("single", single);  // all vertices of a level share one entry
+  field::FieldOptions twice = published_options(Activation::relu, 1);
+  twice.encodings = {field::FrequencyOptions{.octaves = 2}, field::FrequencyOptions{.octaves = 3}};
+  add("twice", twice);
   field::FieldOptions squares = published_options(Activation::siren, 3);
   squares.squares = true;
   squares.period = 2;

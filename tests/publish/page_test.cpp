@@ -6,6 +6,7 @@
 
 #include "tests/publish/fields.h"
 #include "veldt/ops/shape.h"
+#include "veldt/publish/glsl.h"
 #include "veldt/publish/packed.h"
 #include "veldt/publish/page.h"
 #include "veldt/publish/texts.h"
@@ -56,6 +57,16 @@ TEST(Touched, WhatNoPlaceReadsIsClearedAndDrawingStays) {
             field::ImageField(field).render({100, 20}).values<float>());
 }
 
+TEST(Touched, AFineGridOfASmallPictureIsLeft) {
+  field::FieldOptions o = published_options(field::Activation::relu, 1);
+  o.width = o.height = 1;
+  o.encodings = {
+      GridOptions{.levels = 2, .features = 2, .log2_entries = 4, .coarsest = 4, .finest = 1 << 24}};
+  publish::Parts parts = publish::parts_of(published_field(o));
+  publish::clear_untouched(parts);  // would take days
+  EXPECT_NE(parts.encodings[0].numbers.back(), 0);
+}
+
 TEST(Base64, IsThatOfRfc4648) {
   EXPECT_EQ(publish::in_base64(""), "");
   EXPECT_EQ(publish::in_base64("f"), "Zg==");
@@ -72,6 +83,13 @@ TEST(Page, NeedsNothingFromElsewhere) {
   const std::string html = publish::page(published_fields()[0].second).html;
   EXPECT_THAT(html, testing::Not(testing::HasSubstr("://")));
   EXPECT_THAT(html, testing::Not(testing::HasSubstr("{{")));
+}
+
+TEST(Page, ATitleIsUtf8OfOneLine) {
+  EXPECT_EQ(publish::in_html("a\n\xff \xc3\xa9<"), "a\\x0a\\xff \xc3\xa9&lt;");
+  const std::string text = publish::glsl(published_fields()[0].second, "a\nb");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\nb")));
+  EXPECT_NO_THROW(publish::page(published_fields()[0].second, {.title = "\xff"}));
 }
 
 TEST(Page, ATitleIsText) {

@@ -135,6 +135,27 @@ def sounds(browser):
     says = 'return document.getElementById("play").textContent === "%s"'
     browser.wait(says % "Pause")
     browser.wait(says % "Play", 20, "end of the sound")
+    # A page that is not seen has no frames, and plays on.
+    browser.run("window.requestAnimationFrame = () => 0")
+    browser.press(" ")
+    browser.wait(says % "Pause")
+    browser.wait(says % "Play", 20, "end of the unseen sound")
+
+
+def falls_back(browser, what, breaks):
+    """The page is whole without the GPU, or without workers, after a script that breaks them."""
+    script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=breaks)["identifier"]
+    browser.open("file://" + os.path.abspath("finer.html") + "?" + what)
+    browser.wait("return window.veldt && veldt.renderer() === 'js' && veldt.isDone()", 60, f"picture without {what}")
+    if len(set(base64.b64decode(browser.run(READ)))) < 10:
+        raise Failed(f"the picture is empty without {what}")
+    canvas = "document.getElementById('view')"
+    if not browser.run(f"return {canvas}.getContext('2d').getImageData(0, 0, {canvas}.width, {canvas}.height).data.some(x => x)"):
+        raise Failed(f"nothing is seen without {what}")
+    browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    said = browser.messages()
+    if len(said) != 1 or "does not compile" not in said[0]:
+        raise Failed(f"without {what}: {said}")
 
 
 def moves(browser):
@@ -171,6 +192,10 @@ def main():
             compare(browser, name, width, height, "webgl2")
             compare(browser, name, width, height, "js")
         moves(browser)
+        no_gpu = "WebGL2RenderingContext.prototype.getShaderParameter = () => false;"
+        falls_back(browser, "shaders", no_gpu)
+        falls_back(browser, "workers", no_gpu + """const Real = Worker;
+            window.Worker = function() { return new Real(URL.createObjectURL(new Blob(["throw 1"]))); };""")
         tiles(browser)
         sounds(browser)
         said = browser.messages()

@@ -72,6 +72,12 @@ TEST(Pyramid, RefusesAFolderOfOtherTiles) {
                ConfigError);
   std::filesystem::create_directories(dir / "r/tiles_files");
   EXPECT_THROW(publish::write_pyramid(field, dir / "r", {.size = {20, 20}}), ConfigError);
+  for (const std::string name : {"index.html", "tiles.dzi"}) {
+    std::filesystem::create_directories(dir / name);
+    io::write_file(dir / name + "/" + name, "mine");
+    EXPECT_THROW(publish::write_pyramid(field, dir / name, {.size = {20, 20}}), ConfigError);
+    EXPECT_EQ(io::read_file(dir / name + "/" + name), "mine");
+  }
   EXPECT_THROW(publish::write_pyramid(field, dir / "s", {.size = {0, 20}}), ConfigError);
 }
 

@@ -140,6 +140,13 @@ TEST(Svg, OfPixelArtIsRectangles) {
   EXPECT_THAT(svg.text, testing::HasSubstr("v2h"));
 }
 
+TEST(Svg, RefusesWhatHasTooManyPixels) {
+  field::FieldOptions o = published_options(field::Activation::siren, 1);
+  o.width = 1 << 14;
+  o.height = 1 << 12;
+  EXPECT_THROW(publish::svg(field::Field(o, 1)), ConfigError);
+}
+
 TEST(Svg, RefusesColoursAndGreys) {
   EXPECT_THROW(publish::svg(published_field(published_options(field::Activation::siren, 3))), ConfigError);
   EXPECT_THROW(publish::svg(published_field(published_options(field::Activation::siren, 1))), ConfigError);

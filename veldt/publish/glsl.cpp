@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "veldt/core/error.h"
+#include "veldt/core/escape.h"
 
 namespace veldt::publish {
 namespace {
@@ -61,17 +62,18 @@ std::string activation(const Parts& parts, const char* name, double omega) {
 
 // A level's features at u of 0..1, four from 4 `group` on; see docs/formats.md.
 std::string grid_function(bool smooth, int index, int vectors) {
-  return fmt::format(R"(vec4 grid{0}(vec2 u, int cells, int first, uint step, uint mask, int group) {{
+  return fmt::format(
+      R"(vec4 grid{0}(vec2 u, int cells, int first, uint step, bool hashed, uint mask, int group) {{
   vec2 at = clamp(u, 0.0, 1.0) * float(cells), cell = min(floor(at), float(cells - 1)), t = at - cell;
   {1}
   uint a = uint(cell.x), b = uint(cell.y) * step;
-  uvec4 e = mask == 0u ? uvec4(a + b, a + 1u + b, a + b + step, a + 1u + b + step)
-                       : uvec4(a ^ b, (a + 1u) ^ b, a ^ (b + step), (a + 1u) ^ (b + step)) & mask;
+  uvec4 e = hashed ? uvec4(a ^ b, (a + 1u) ^ b, a ^ (b + step), (a + 1u) ^ (b + step)) & mask
+                   : uvec4(a + b, a + 1u + b, a + b + step, a + 1u + b + step);
   ivec4 i = (first + ivec4(e)) * {2} + group;
   return mix(mix(T(i.x), T(i.y), t.x), mix(T(i.z), T(i.w), t.x), t.y);
 }}
 )",
-                     index, smooth ? "t = t * t * (3.0 - 2.0 * t);" : "", vectors);
+      index, smooth ? "t = t * t * (3.0 - 2.0 * t);" : "", vectors);
 }
 
 // Puts the features of the coordinates into a[0].x, a[0].y ..
@@ -92,7 +94,7 @@ class Features {
         add_grid(e, static_cast<int>(i), entries);
         entries += e.grid.entries();
       } else if (const auto* waves = std::get_if<field::FrequencyOptions>(&e.options)) {
-        add_octaves(waves->octaves);
+        add_octaves(waves->octaves, i);
       } else if (const auto* fourier = std::get_if<field::FourierOptions>(&e.options)) {
         add_fourier(fourier->frequencies, frequencies);
         frequencies += fourier->frequencies;
@@ -116,19 +118,18 @@ class Features {
       const GridLayout::Level& level = e.grid.level[static_cast<std::size_t>(l)];
       for (int group = 0; group < (e.grid.features + 3) / 4; ++group) {
         const std::string name = fmt::format("g{}_{}_{}", index, l, group);
-        text_ += fmt::format("  vec4 {} = grid{}(c * 0.5 + 0.5, {}, {}, {}u, {}u, {});\n", name, index,
-                             level.cells, entries + level.first, level.step_along(1),
-                             level.hashed ? static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1 : 0u,
-                             vectors > 1 ? group : 0);
+        text_ += fmt::format("  vec4 {} = grid{}(c * 0.5 + 0.5, {}, {}, {}u, {}, {}u, {});\n", name, index,
+                             level.cells, entries + level.first, level.step_along(1), level.hashed,
+                             static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1, vectors > 1 ? group : 0);
         for (int f = 4 * group; f < std::min(e.grid.features, 4 * group + 4); ++f)
           add(fmt::format("{}[{}]", name, f % 4));
       }
     }
   }
-  void add_octaves(int octaves) {
+  void add_octaves(int octaves, std::size_t index) {
     for (const char* shift : {"0.0", "0.5"})
       for (int k = 0; k < octaves; ++k) {
-        const std::string name = fmt::format("o{}_{}", shift[2], k);
+        const std::string name = fmt::format("o{}_{}_{}", index, shift[2], k);
         text_ += fmt::format("  vec4 {} = wave(vec4(c, c) * {}, {});\n", name,
                              number(3.14159265358979324 * static_cast<double>(1 << k)), shift);
         add(name + ".x");
@@ -316,7 +317,7 @@ std::string glsl(const field::Field& field, const std::string& title) {
       "//     vec2 p = at / iResolution.xy;\n"
       "//     colour = vec4(field(vec2(p.x, 1.0 - p.y)), 1.0);\n"
       "//   }}\n",
-      title, o.width, o.height, parts.numbers());
+      escape_controls(title), o.width, o.height, parts.numbers());
   text += "const vec3 kTurn = vec3(3.140625, 9.67502594e-4, 1.50995799e-7);  // their sum is pi\n";
   text += array("kWeights", glsl_weights(parts)) + "#define W(i) kWeights[i]\n";
   if (!table.empty()) text += array("kTable", table) + "#define T(i) kTable[i]\n";

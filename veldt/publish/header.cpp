@@ -103,8 +103,8 @@ void dense(const float* from, const float* weight, const float* bias, float* to,
 constexpr const char* kGrid =
     R"(// One level of a grid: the numbers of the four vertices around u, v (0..1), interpolated.
 template <int features, bool smooth>
-void grid(float u, float v, std::int32_t cells, std::uint32_t step, std::uint32_t mask, const float* table,
-          float* to) {
+void grid(float u, float v, std::int32_t cells, std::uint32_t step, bool hashed, std::uint32_t mask,
+          const float* table, float* to) {
   const auto axis = [cells](float at, std::uint32_t& cell, float& t) {
     const float scaled = (at > 0.0f ? (at < 1.0f ? at : 1.0f) : 0.0f) * static_cast<float>(cells);
     const float below = std::fmin(std::floor(scaled), static_cast<float>(cells - 1));
@@ -120,7 +120,7 @@ void grid(float u, float v, std::int32_t cells, std::uint32_t step, std::uint32_
   for (int f = 0; f < features; ++f) to[f] = 0;
   for (std::uint32_t k = 0; k < 4; ++k) {
     const std::uint32_t i = a + (k & 1u), j = (b + (k >> 1)) * step;
-    const float* from = table + features * (mask ? (i ^ j) & mask : i + j);
+    const float* from = table + features * (hashed ? (i ^ j) & mask : i + j);
     for (int f = 0; f < features; ++f) to[f] += shares[k] * from[f];
   }
 }
@@ -180,10 +180,11 @@ std::string feature_lines(const Parts& parts, const std::function<std::string(st
       for (int l = 0; l < e.grid.levels; ++l) {
         const GridLayout::Level& level = e.grid.level[static_cast<std::size_t>(l)];
         text += fmt::format(
-            "  grid<{}, {}>(cx * 0.5f + 0.5f, cy * 0.5f + 0.5f, {}, {}u, {}u, {} + {}, features + {});\n",
-            e.grid.features, e.grid.smooth, level.cells, level.step_along(1),
-            level.hashed ? static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1 : 0u, use(i),
-            level.first * e.grid.features, next);
+            "  grid<{}, {}>(cx * 0.5f + 0.5f, cy * 0.5f + 0.5f, {}, {}u, {}, {}u, {} + {}, features + "
+            "{});\n",
+            e.grid.features, e.grid.smooth, level.cells, level.step_along(1), level.hashed,
+            static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1, use(i), level.first * e.grid.features,
+            next);
         next += e.grid.features;
       }
     } else if (const auto* waves = std::get_if<field::FrequencyOptions>(&e.options)) {
@@ -351,20 +352,9 @@ class HeaderWriter {
 std::string cpp_name(const std::string& text) {
   std::string out;
   for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "field_" + out;
-  static constexpr std::string_view kTaken =
-      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class "
-      "compl const "
-      "const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit "
-      "export extern "
-      "false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr "
-      "operator or "
-      "or_eq private protected public register reinterpret_cast return short signed sizeof static "
-      "static_assert "
-      "static_cast std struct switch template this thread_local throw true try typedef typeid typename union "
-      "unsigned "
-      "using virtual void volatile wchar_t while xor xor_eq ";
-  if (kTaken.find(" " + out + " ") != std::string_view::npos) out += "_field";
+  // Keywords, and names that <cmath> declares (exp, y0), stop to be such by the ending.
+  if (!out.ends_with("field")) out += "_field";
+  if (std::isdigit(static_cast<unsigned char>(out[0]))) out = "field_" + out;
   // Names that begin with an underscore, or have two, belong to the compiler.
   for (std::size_t at; (at = out.find("__")) != std::string::npos;) out.erase(at, 1);
   return out[0] == '_' ? "field" + out : out;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "veldt/core/escape.h"
 #include "veldt/io/json.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/packed.h"
@@ -122,14 +123,13 @@ std::string stripped(std::string_view text) {
 
 std::string in_html(const std::string& text) {
   std::string out;
-  for (const char c : text) switch (c) {
+  for (const char c : escape_controls(text)) switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
-      default:
-        if (static_cast<unsigned char>(c) >= 32) out += c;
+      default: out += c;
     }
   return out;
 }
@@ -153,9 +153,11 @@ Page page(const field::Field& field, const PageOptions& options) {
   const bool is_sound = field.options().is_sound();
   Packed numbers = packed(field);
   const std::string title = in_html(options.title),
-                    facts = in_script(facts_of(numbers.parts, numbers.runs, options.title)),
+                    facts = in_script(facts_of(numbers.parts, numbers.runs, escape_controls(options.title))),
                     shader = is_sound ? "" : stripped(glsl_levels(numbers.parts) + std::string(view_glsl)),
-                    core = stripped(core_js), script = stripped(page_js), css = stripped(page_css);
+                    core = stripped(core_js),
+                    script = stripped(page_js) + (is_sound ? stripped(sound_js) : ""),
+                    css = stripped(page_css);
   Page out;
   out.html = filled(page_html,
                     {{"title", title},

@@ -74,10 +74,11 @@ void claim(const std::string& folder, const std::string& mark) {
           "remove the folder, or name another one");
     return;
   }
-  if (io::exists(folder + "/tiles_files"))
-    throw ConfigError(str(folder, " holds tiles already"),
-                      "they are not of veldt export: there is no tiles.txt",
-                      "remove the folder, or name another one");
+  for (const char* name : {"tiles_files", "tiles.dzi", "index.html"})
+    if (io::exists(str(folder, "/", name)))
+      throw ConfigError(str(folder, " holds ", name, " already"),
+                        "it is not of veldt export: there is no tiles.txt",
+                        "name another folder, or remove it");
   io::make_directories(folder);
   io::write_file(path, mark);
 }

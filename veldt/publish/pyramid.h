@@ -27,7 +27,8 @@ using TilesDone = std::function<bool(std::int64_t done)>;
 // L)) pixels a side, each drawn by the field itself. A file is whole or not there, and tiles.dzi and
 // index.html come last. What an earlier call has left there is kept, if it was of the same field and size, so
 // that it goes on. Returns false if it was stopped. Throws ConfigError for a sound, and for a folder that
-// holds tiles of another field or size; IoError unwritable.
+// holds tiles of another field or size, or an index.html, tiles.dzi or tiles_files not made by this; IoError
+// unwritable.
 bool write_pyramid(
     const field::Field& field, const std::string& folder, const PyramidOptions& options,
     const TilesDone& done = [](std::int64_t) { return true; });

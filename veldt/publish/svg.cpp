@@ -155,6 +155,9 @@ Svg svg(const field::Field& field, const SvgOptions& options) {
   const Tones tones = tones_of(o);
   std::int64_t samples = o.squares ? 1 : kSamplesASide;
   while (samples > 1 && o.columns() * samples * (o.rows() * samples) > kMostSamples) --samples;
+  if (o.columns() * samples > kMostSamples / (o.rows() * samples))
+    throw ConfigError(str("cannot draw outlines of ", o.columns(), " x ", o.rows(), " pixels"),
+                      str("at most ", kMostSamples, " are sampled"), "fit the picture at a smaller size");
   const Size size{o.columns() * samples, o.rows() * samples};
   const Tensor levels = field::ImageField(field).render(size, {.supersample = o.squares ? 0 : 1});
   std::vector<float> shares;

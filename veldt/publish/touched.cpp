@@ -7,7 +7,8 @@
 namespace veldt::publish {
 namespace {
 
-constexpr std::int64_t kMostMarked = std::int64_t{1} << 23;  // pixels: beyond that it takes seconds
+constexpr std::int64_t kMostMarked = std::int64_t{1} << 23;    // pixels: beyond that it takes seconds
+constexpr std::int64_t kMostVertices = std::int64_t{1} << 27;  // of a level, counted for each pixel
 constexpr float kFlatBelowAll = -12;  // closing.cpp: numbers below are levels of flat ground
 
 // The pixels (or squares) where the network counts.
@@ -49,6 +50,17 @@ std::vector<Span> spans(std::int64_t n, double scale, double shift, std::int32_t
   return out;
 }
 
+// Whether the vertices that each pixel reads are few enough to mark. A level may have 2^24 along a side, also
+// where the picture is one pixel.
+bool is_little(const std::vector<Span>& across, const std::vector<Span>& down) {
+  const auto sum = [](const std::vector<Span>& spans) {
+    double out = 0;
+    for (const Span& s : spans) out += static_cast<double>(s.last - s.first + 1);
+    return out;
+  };
+  return sum(across) * sum(down) <= static_cast<double>(kMostVertices);
+}
+
 }  // namespace
 
 void clear_untouched(Parts& parts) {
@@ -62,6 +74,10 @@ void clear_untouched(Parts& parts) {
       const GridLayout::Level& level = e.grid.level[static_cast<std::size_t>(l)];
       const std::vector<Span> across = spans(columns, parts.x_scale, parts.x_shift, level.cells),
                               down = spans(rows, parts.y_scale, parts.y_shift, level.cells);
+      if (!is_little(across, down)) {
+        std::fill(touched.begin() + level.first, touched.begin() + level.first + e.grid.entries_of(l), true);
+        continue;
+      }
       const auto mask = static_cast<std::uint32_t>(e.grid.entries_of(l)) - 1;
       for (std::int64_t y = 0; y < rows; ++y)
         for (std::int64_t x = 0; x < columns; ++x) {
