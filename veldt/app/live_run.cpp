@@ -233,9 +233,11 @@ void LiveRun::on_progress(const train::Progress& progress, const nn::Module& mod
     });
   });
   norms_.spend([&] {
-    for (const auto& [layer, norm] : live::gradient_norms(model))
-      board_->add_value("gradient of " + layer, progress.step, progress.seconds, norm, "", "gradients");
     board_->set_memory(peak_bytes());
+    look(no_norms_, [&] {
+      for (const auto& [layer, norm] : live::gradient_norms(model))
+        board_->add_value("gradient of " + layer, progress.step, progress.seconds, norm, "", "gradients");
+    });
   });
   pictures_.spend([&] { draw(progress.step); });
   if (!keeper_) return;
@@ -245,7 +247,17 @@ void LiveRun::on_progress(const train::Progress& progress, const nn::Module& mod
 
 void LiveRun::draw(std::int64_t step, bool is_last) {
   if (picture_ && (is_last || step != drawn_step_))
-    add_picture("picture", drawn_step_ = step, picture_(is_last));
+    look(no_pictures_, [&] { add_picture("picture", drawn_step_ = step, picture_(is_last)); });
+}
+
+void LiveRun::look(bool& is_off, const std::function<void()>& work) {
+  if (is_off) return;
+  try {
+    work();
+  } catch (const Error& e) {
+    is_off = true;
+    note(fmt::format("{} ({}); it is not shown any more", e.summary(), e.why()), true);
+  }
 }
 
 void LiveRun::add_picture(const std::string& name, std::int64_t step, const Tensor& levels) {
@@ -265,7 +277,7 @@ void LiveRun::add(const train::Evaluation& evaluation) {
     events.flush();
   });
   if (sample_ && (options_.flags.live || events_))
-    samples_.spend([&] { add_text("sample", evaluation.step, sample_()); });
+    samples_.spend([&] { look(no_samples_, [&] { add_text("sample", evaluation.step, sample_()); }); });
 }
 
 void LiveRun::add_text(const std::string& name, std::int64_t step, const std::string& text) {

@@ -84,6 +84,8 @@ class LiveRun {
   void tell_tensorboard(const std::function<void(live::EventFile&)>& what);
   void on_progress(const train::Progress& progress, const nn::Module& model);
   void draw(std::int64_t step, bool is_last = false);
+  // Looking ends no run: what fails is said, and not looked at again.
+  void look(bool& is_off, const std::function<void()>& work);
   void hold(const std::function<bool()>& should_stop);
   bool should_save();
   void note(const std::string& text, bool is_warning = false);
@@ -103,7 +105,7 @@ class LiveRun {
   Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1}, histograms_{0.01, 0.2, 5}, samples_{0.01, 0.3, 2};
   double seconds_ = 0;
   std::int64_t step_ = 0, drawn_step_ = -1;
-  bool is_finished_ = false;
+  bool is_finished_ = false, no_pictures_ = false, no_norms_ = false, no_samples_ = false;
 };
 
 }  // namespace veldt::app
