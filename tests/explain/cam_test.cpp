@@ -56,6 +56,9 @@ TEST(ExplainCam, RefusesLayersWithoutAMap) {
   const nn::Sequential net = picture_network(rng);
   const Tensor x = randn({1, 3, 12, 12}, rng);
   EXPECT_THROW(grad_cam(net, net[7], x, {0}), ShapeError);
+  nn::Conv2d twice(3, 3, 1, rng);
+  const nn::Lambda shared([&](const Tensor& t) { return mean(twice(twice(t)), {2, 3}); });
+  EXPECT_THROW(grad_cam(shared, twice, x, {0}), ConfigError);
   nn::Conv2d stranger(1, 1, 1, rng);
   EXPECT_THROW(grad_cam(net, stranger, x, {0}), ConfigError);
 }

@@ -57,6 +57,10 @@ TEST(ExplainGradients, SmoothedWithoutNoiseAreTheGradient) {
   const Tensor smooth = smooth_grad(net, x, {0}, {.seed = 4});
   EXPECT_GT(largest_of(smooth - plain), 1e-4);
   EXPECT_EQ(smooth.values<float>(), smooth_grad(net, x, {0}, {.seed = 4}).values<float>());
+  // An example whose numbers are all the same has no noise, however far the others reach.
+  const Tensor flat = cat({full({1, 4}, 0.5), x * 100.0}, 0);
+  EXPECT_LT(largest_of(smooth_grad(net, flat, {0})[0] - saliency(net, flat, {0}, {.absolute = false})[0]),
+            1e-6);
 }
 
 TEST(ExplainGradients, LeaveTheNetworkAsItWas) {

@@ -36,6 +36,9 @@ TEST(ExplainHeat, AColourPictureKeepsItsSizeIfItIsLarge) {
       heat_picture(zeros({30, 500, 3}), zeros({3, 5}), {.smooth = true, .lines = {"GRAD-CAM"}});
   EXPECT_EQ(sheet.size(1), 2 * 500 + 3 * 12);
   EXPECT_TRUE(all(isfinite(sheet)).item<bool>());
+  // A name out of a model file may be of any length.
+  const Tensor named = heat_picture(zeros({3, 3, 1}), zeros({3, 3}), {.lines = {std::string(100000, 'A')}});
+  EXPECT_EQ(named.size(1), 2 * 336 + 3 * 12);
   EXPECT_NE(letter('g'), letter('\x01'));
   EXPECT_EQ(letter('g'), letter('G'));
 }

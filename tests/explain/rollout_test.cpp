@@ -40,6 +40,16 @@ TEST(ExplainRollout, HearsEachAttentionOnceWithItsMask) {
             1U);
   EXPECT_EQ(attention_maps(nn::Lambda([](const Tensor& t) { return attention_weights(t, t); }), x).size(),
             1U);
+  // One whose listener failed once is heard again.
+  struct Failing : AttentionListener {
+    int calls = 0;
+    void on_attention(const Tensor&, const Tensor&, const AttentionOptions&) override {
+      if (++calls == 1) throw Error("no", "no", "no");
+    }
+  } failing;
+  EXPECT_THROW(attention_weights(x, x), Error);
+  attention_weights(x, x);
+  EXPECT_EQ(failing.calls, 2);
 }
 
 TEST(ExplainRollout, RefusesWhatIsNotOfTheSameTokens) {

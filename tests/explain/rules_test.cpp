@@ -54,6 +54,13 @@ TEST(ExplainRules, EpsilonAndBiasesTakeTheirPart) {
   EXPECT_NEAR(lrp(layer, Tensor::of({1, 2}, {3, 1}), {0}, {.epsilon = 0.5})(0, 0).item(), 2.5, 1e-6);
 }
 
+TEST(ExplainRules, RelevancePassesADivisionByANumber) {
+  const nn::Lambda halves([](const Tensor& x) { return sum(x / 2.0, {1}); });
+  const Tensor relevance = lrp(halves, Tensor::of({1, 2}, {4, 6}), {0});
+  EXPECT_NEAR(relevance(0, 0).item(), 2, 1e-5);
+  EXPECT_NEAR(relevance(0, 1).item(), 3, 1e-5);
+}
+
 TEST(ExplainRules, GuidedGradientsPassNothingBelowZero) {
   // relu(x) - relu(2 x): the second branch speaks against the output, so nothing of it passes.
   const nn::Lambda net([](const Tensor& x) { return sum(relu(x) - relu(x * 2.0), {1}); });

@@ -21,6 +21,7 @@ TEST(ExplainSanity, RanksAreCorrelated) {
   // scipy.stats.spearmanr([1, 2, 3, 4], [1, 1, 2, 0])
   EXPECT_NEAR(rank_correlation(a, Tensor::of({4}, {1, 1, 2, 0})), -0.316227766, 1e-9);
   EXPECT_EQ(rank_correlation(a, ones({4})), 0);
+  EXPECT_EQ(rank_correlation(zeros({4}), ones({4})), 1);
   EXPECT_THROW(rank_correlation(a, ones({3})), ShapeError);
   EXPECT_THROW(rank_correlation(a, full({4}, NAN)), ConfigError);
 }
@@ -61,10 +62,13 @@ TEST(ExplainSanity, PutsWeightsBackAfterAnException) {
   int calls = 0;
   const auto fails = [&](const nn::Module&) -> Tensor {
     if (++calls > 1) throw Error("no", "no", "no");
-    return ones({2});
+    return Tensor::of({2}, {1, 2});
   };
   EXPECT_THROW(randomisation_check(layer, fails), Error);
   EXPECT_EQ(layer.weight().values<float>(), before);
+  // The same everywhere, which no random weights can change: it would pass by ranking nothing.
+  for (const double v : {0.0, 1.0, -1.0})
+    EXPECT_THROW(randomisation_check(layer, [v](auto&) { return full({3}, v); }), ConfigError);
   EXPECT_THROW(randomisation_check(nn::Identity(), [](auto&) { return ones({1}); }), ConfigError);
 }
 

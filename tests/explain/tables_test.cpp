@@ -56,6 +56,7 @@ TEST(ExplainTables, RefuseWhatIsNoTable) {
   EXPECT_THROW(permutation_importance(score, ones({3})), ShapeError);
   EXPECT_THROW(permutation_importance(score, ones({3, 2}), {.repeats = 0}), ConfigError);
   EXPECT_THROW(partial_dependence(three_times_the_first, ones({3, 2}), 2), ConfigError);
+  EXPECT_THROW(partial_dependence(three_times_the_first, full({3, 2}, NAN), 0), ConfigError);
   EXPECT_THROW(partial_dependence(three_times_the_first, ones({3, 2}), 0, 1), ConfigError);
 }
 

@@ -97,7 +97,9 @@ UsageError wrong_method(const std::string& method, const std::string& why,
 
 std::string in_words(const explain::SanityReport& report) {
   std::string text =
-      "rank correlation of the heat with itself, the layers' weights random from the last to\n";
+      "rank correlation of the heat with itself, the layers' weights random from the last to (0 where\nthe "
+      "heat "
+      "is the same everywhere by then)\n";
   for (const explain::SanityStage& stage : report.stages)
     text += fmt::format("  {:<28} {:6.3f}\n", on_one_line(stage.layer), stage.rank_correlation);
   if (!report.looks_at_the_network())
@@ -171,8 +173,10 @@ Run add_explain(VerbOptions& verb, Context& context) {
   add_path(
       verb, "-o,--output", flags->output,
       "where the explanation goes: a picture (.png), for a table a chart (.svg), for a text a page (.html)");
-  add_choice(verb, "--method", flags->method, explain_methods(),
-             "how; without it gradcam where there are convolutions and no attention, else integrated");
+  add_choice(
+      verb, "--method", flags->method, explain_methods(),
+      "how; without it gradcam where there are convolutions and no attention, else integrated (lrp: epsilon "
+      "0.1)");
   add_text(verb, "--class", "NAME", "explain this class, by its name or number, not the likeliest",
            [flags](const io::Source&, const std::string& text) { flags->class_name = text; })
       .command_line_only();

@@ -38,6 +38,10 @@ struct ExplainedNetwork {
   std::string class_name(std::int64_t number) const;
 };
 
+// Of --method lrp. With next to none it is the input times the gradient on networks of relu; this one absorbs
+// the sums near 0, whose shares are large and cancel out.
+constexpr double kLrpEpsilon = 0.1;
+
 // Throws IoError, and UsageError for a network that nothing of `veldt explain` fits.
 ExplainedNetwork load_explained(const ExplainFlags& flags);
 

@@ -132,7 +132,9 @@ PictureMethod method_for(const ExplainFlags& flags, const nn::Module& network, c
   }
   if (name == "guided")
     return of_pixels(true, [=](const nn::Module& m) { return explain::guided_backprop(m, x, targets); });
-  if (name == "lrp") return of_pixels(true, [=](const nn::Module& m) { return explain::lrp(m, x, targets); });
+  if (name == "lrp")
+    return of_pixels(
+        true, [=](const nn::Module& m) { return explain::lrp(m, x, targets, {.epsilon = kLrpEpsilon}); });
   if (name == "occlusion")
     return {name, name, true, false, [=](const nn::Module& m) {
               const Tensor heat = explain::occlusion(m, x, targets, {.heard = heard});
@@ -218,18 +220,12 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
   const PictureMethod& method = explained_by.first;
   const Tensor& heat = explained_by.second;
   line.finish();
-  if (!heat.defined()) return stop.exit_code();
+  if (!heat.defined() || stop.requested()) return stop.exit_code();
   const bool nothing = max(abs(heat)).item() == 0;
   if (nothing && !context.quiet)
     print_note(fmt::format("the heat is 0 everywhere: by {} nothing speaks for {}", method.title,
                            on_one_line(name)));
   const std::string headline = fmt::format("{}: {:.1f} %", name, 100 * probability);
-  if (!flags.output.empty())
-    io::write_image(flags.output, explain::heat_picture(seen_picture(explained, x), heat,
-                                                        {.is_signed = method.is_signed,
-                                                         .smooth = method.smooth,
-                                                         .share = method.smooth ? 1.0 : 0.99,
-                                                         .lines = {headline, method.title}}));
   std::optional<explain::SanityReport> report;
   if (flags.check) {
     struct Stopped {};
@@ -245,6 +241,12 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
       return stop.exit_code();
     }
   }
+  if (!flags.output.empty())
+    io::write_image(flags.output, explain::heat_picture(seen_picture(explained, x), heat,
+                                                        {.is_signed = method.is_signed,
+                                                         .smooth = method.smooth,
+                                                         .share = method.smooth ? 1.0 : 0.99,
+                                                         .lines = {headline, method.title}}));
   if (context.json) {
     nlohmann::ordered_json out = {{"model", flags.model},
                                   {"input", flags.inputs[0]},

@@ -57,7 +57,7 @@ Tensor token_heat(const std::string& method, const explain::FromLayer& from, con
   else if (method == "guided")
     heat = explain::guided_backprop(from, vectors, targets);
   else if (method == "lrp")
-    heat = explain::lrp(from, vectors, targets);
+    heat = explain::lrp(from, vectors, targets, {.epsilon = kLrpEpsilon});
   else
     heat = explain::integrated_gradients(from, vectors, targets);
   return sum(heat[0], {1});

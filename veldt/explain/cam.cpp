@@ -19,12 +19,17 @@ std::pair<Tensor, Tensor> planes_of(const nn::Module& model, nn::Module& layer, 
                                     const Targets& targets) {
   const OnlyInputs only(model);
   Tensor given;
-  const ScopedHook hook(
-      layer.register_forward_hook([&](auto&, auto&, TensorList& outputs) { given = outputs.at(0); }));
+  int calls = 0;
+  const ScopedHook hook(layer.register_forward_hook(
+      [&](auto&, auto&, TensorList& outputs) { given = outputs.at(0), ++calls; }));
   const Tensor scores = scores_of(model(explained_input(x)), targets);
   if (!given.defined())
     throw ConfigError(str("there is no map of ", layer.title()), "the network does not call it",
                       "give a layer of this network that works on the picture");
+  if (calls > 1)
+    throw ConfigError(str("there is no one map of ", layer.title()),
+                      str("the network calls it ", calls, " times for one input"),
+                      "give a layer that it calls once");
   if (given.rank() != 4)
     throw ShapeError(str("there is no map of ", layer.title()), str("it gives ", given.shape()),
                      "give a layer that makes [n, channels, height, width], such as a convolution");

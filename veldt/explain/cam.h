@@ -14,7 +14,8 @@ struct CamOptions {
 
 // Both: the channels of what `layer` gives for x, [n, channels, h, w], weighted by their gradients and added
 // up: [n, 1, h, w]; enlarge it to the picture by interpolate(). Throw ConfigError for a layer that the
-// network does not call, ShapeError for one that gives no planes, and as explain/gradients.h.
+// network does not call, or calls more than once, ShapeError for one that gives no planes, and as
+// explain/gradients.h.
 //
 // The weight of a channel is the mean of its gradients (Selvaraju et al. 2017, "Grad-CAM").
 Tensor grad_cam(const nn::Module& model, nn::Module& layer, const Tensor& x, const Targets& targets = {},

@@ -131,12 +131,16 @@ Tensor smooth_grad(const nn::Module& model, const Tensor& x, const Targets& targ
                       "give one sample or more, and a share of the input's range");
   explained_input(x);
   const NoGrad off;
-  const double range = max(x.detach()).item() - min(x.detach()).item();
+  // Each example's own, [n, 1, ..], as each picture has in the paper.
+  const Tensor rows = reshape(x.detach(), {x.size(0), -1});
+  Shape one_each = x.shape();
+  for (int i = 1; i < x.rank(); ++i) one_each[i] = 1;
+  const Tensor deviation = reshape((max(rows, {1}) - min(rows, {1})) * o.deviation, one_each);
   Rng rng(o.seed);
   const auto at = [&](std::int64_t i) {
     return x.detach() + (o.noise.defined()
                              ? o.noise[i]
-                             : to(randn(x.shape(), rng, 0, o.deviation * range, x.dtype()), x.device()));
+                             : to(randn(x.shape(), rng, 0, 1, x.dtype()), x.device()) * deviation);
   };
   const std::vector<double> weights(static_cast<std::size_t>(samples), 1.0 / static_cast<double>(samples));
   return weighted_gradients(model, chosen(model, x, targets), weights, x.size(0), 8, at);

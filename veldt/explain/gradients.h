@@ -1,6 +1,7 @@
 // Explanations by gradients: which numbers of an input change an output most. x is a network's input batch
 // [n, ..] of floats, and what comes back has its shape; Targets say which output. The network is in
-// evaluation meanwhile, and none of its parameters' gradients are touched. All throw ShapeError for an input
+// evaluation meanwhile, and none of its parameters' gradients are touched: one thread at a time may explain a
+// network, or use it otherwise. All throw ShapeError for an input
 // that has no gradient and for outputs that are not [n, outputs], and ConfigError for a target that is none.
 //   const Tensor heat = explain::integrated_gradients(net, x, {7}, {.steps = 100});
 // docs/explain.md says when each misleads.
@@ -38,7 +39,7 @@ Tensor completeness_gap(const nn::Module& model, const Tensor& x, const Tensor& 
 
 struct SmoothOptions {
   std::int64_t samples = 25;
-  // The noise's deviation, as a share of the largest less the smallest number of x.
+  // The noise's deviation, as a share of the largest less the smallest number of each example of x.
   double deviation = 0.15;
   std::uint64_t seed = 1;
   Tensor noise = {};  // [samples, .. x's shape]: this one, in the place of all of the above

@@ -141,14 +141,18 @@ Tensor heat_picture(const Tensor& given, const Tensor& given_heat, const HeatOpt
   const std::vector<float> strengths = resized(unsqueeze(heat, 2), height, width, o.smooth).values<float>();
 
   constexpr std::int64_t kEdge = 12, kBar = 16;
+  // Lines may hold names of any length out of a model file: those that do not fit are cut.
+  constexpr std::int64_t kWidest = 708;
   std::int64_t sheet_width = 2 * width + 3 * kEdge;
   for (const std::string& line : o.lines)
-    sheet_width = std::max(sheet_width, Sheet::width_of(line) + 2 * kEdge);
+    sheet_width = std::max(sheet_width, std::min(Sheet::width_of(line) + 2 * kEdge, kWidest));
+  const auto fits = static_cast<std::size_t>((sheet_width - 2 * kEdge) / Sheet::kLetter);
   const std::int64_t top = kEdge + std::ssize(o.lines) * Sheet::kLine;
   const std::int64_t bar = top + height + kEdge, numbers = bar + kBar + 4;
   Sheet sheet(sheet_width, numbers + Sheet::kLine + kEdge / 2);
   for (std::size_t i = 0; i < o.lines.size(); ++i)
-    sheet.text(kEdge, kEdge / 2 + 2 + static_cast<std::int64_t>(i) * Sheet::kLine, o.lines[i]);
+    sheet.text(kEdge, kEdge / 2 + 2 + static_cast<std::int64_t>(i) * Sheet::kLine,
+               o.lines[i].size() > fits ? o.lines[i].substr(0, fits - 2) + ".." : o.lines[i]);
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t x = 0; x < width; ++x) {
       const auto place = static_cast<std::size_t>(y * width + x);

@@ -38,9 +38,9 @@ class GuidedRule : public RecordListener {
 // Functions of one number after the other: the relevance of the result is that of what went in.
 const std::set<std::string_view>& activations() {
   static const std::set<std::string_view> names{
-      "relu",      "relu6",     "leaky_relu",  "elu",        "celu",    "selu",     "gelu",
-      "gelu_tanh", "silu",      "mish",        "tanh",       "sigmoid", "softplus", "softsign",
-      "hardtanh",  "hardswish", "hardsigmoid", "logsigmoid", "clamp",   "sine",     "prelu"};
+      "relu",      "leaky_relu", "elu",         "celu",       "selu",    "gelu",
+      "gelu_tanh", "silu",       "mish",        "tanh",       "sigmoid", "softplus",
+      "softsign",  "hardswish",  "hardsigmoid", "logsigmoid", "clamp",   "sine"};
   return names;
 }
 
@@ -105,7 +105,7 @@ class RelevanceRule : public RecordListener {
       if (inputs[i].defined() && inputs[i].requires_grad()) values[i] = inputs[i].detach(), ++leading;
     const std::string_view op = name;
     const bool is_product = op == "mul" || op == "div" || op == "matmul" || op == "multiply_add";
-    const bool divides_by_it = op == "div" && (inputs.size() != 2 || values[1].defined());
+    const bool divides_by_it = op == "div" && inputs.size() == 2 && values[1].defined();
     if (!sums().contains(op) || (is_product && leading > 1) || divides_by_it)
       throw ConfigError(str("LRP cannot go back through ", op),
                         is_product && leading > 1

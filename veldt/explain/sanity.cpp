@@ -92,6 +92,7 @@ double rank_correlation(const Tensor& a, const Tensor& b) {
     of_x += (x[i] - middle) * (x[i] - middle);
     of_y += (y[i] - middle) * (y[i] - middle);
   }
+  if (of_x == 0 && of_y == 0) return 1;  // the same everywhere, both of them
   return of_x > 0 && of_y > 0 ? both / std::sqrt(of_x * of_y) : 0;
 }
 
@@ -105,6 +106,11 @@ SanityReport randomisation_check(const nn::Module& model, const Explanation& exp
         "give a network with parameters, and 1 or more of both");
   std::reverse(layers.begin(), layers.end());
   const Tensor trained = abs(explain(model));
+  if (trained.numel() > 0 && min(trained).item() == max(trained).item())
+    throw ConfigError("cannot check a heat that is the same everywhere",
+                      str("each of its ", trained.numel(), " magnitudes is ", max(trained).item(),
+                          ", and the check compares how they rank"),
+                      "explain by another method, or another output");
   const auto count = static_cast<std::int64_t>(layers.size()), stages = std::min(o.stages, count);
   SanityReport report;
   report.stages.resize(static_cast<std::size_t>(stages));

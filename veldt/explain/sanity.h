@@ -29,7 +29,7 @@ struct SanityReport {
   std::vector<SanityStage> stages;  // from the output to the input
   // With all weights random.
   double last() const { return stages.back().rank_correlation; }
-  // With those of the half nearer to the output random, or of one layer more.
+  // With those of the half nearer to the output random, or of the next stage more where there is no half.
   double half() const { return stages[(stages.size() - 1) / 2].rank_correlation; }
   // A heat whose magnitudes rank as before, although nothing is left of what the network has learned, shows
   // the picture's edges, and not the network.
@@ -44,13 +44,14 @@ struct SanityReport {
 // what is left (Adebayo et al. 2018, "Sanity checks for saliency maps", cascading randomisation; Spearman's
 // rank correlation of magnitudes). New weights are normal, with the mean and deviation that each tensor had.
 // `model` has its own weights again afterwards, also after an exception. Throws ConfigError for a network
-// without parameters and for less than one draw or stage.
+// without parameters, for less than one draw or stage, and for a heat of the trained network whose magnitudes
+// are all the same, which ranks nothing.
 SanityReport randomisation_check(const nn::Module& model, const Explanation& explain,
                                  const SanityOptions& options = {});
 
 // Spearman's rank correlation of two tensors with as many numbers: the correlation of their ranks, of equal
-// numbers the mean rank. 0 where one of them is constant. Throws ShapeError for different numbers of
-// them, ConfigError for one that is not finite.
+// numbers the mean rank. 0 where one of them is constant, 1 where both are. Throws ShapeError for different
+// numbers of them, ConfigError for one that is not finite.
 double rank_correlation(const Tensor& a, const Tensor& b);
 
 }  // namespace veldt::explain

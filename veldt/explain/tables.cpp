@@ -16,7 +16,14 @@ std::vector<float> checked_rows(const Tensor& rows) {
     throw ShapeError(str("cannot explain by rows of ", rows.dtype(), ' ', rows.shape()),
                      "a table is f32 [rows, columns], of two rows or more",
                      "give the rows that the model reads");
-  return rows.values<float>();
+  std::vector<float> values = rows.values<float>();
+  const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  if (bad != values.end())
+    throw ConfigError("cannot explain by rows that are not finite",
+                      str("row ", (bad - values.begin()) / rows.size(1), " has ", *bad, " in column ",
+                          (bad - values.begin()) % rows.size(1)),
+                      "fill in what is missing, or leave such rows out");
+  return values;
 }
 
 Tensor with_column(std::vector<float> values, const Shape& shape, std::int64_t column,

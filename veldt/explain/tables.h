@@ -25,7 +25,8 @@ struct Importance {
 };
 // For each column, what the score loses when the column's values change rows by chance (Breiman 2001, "Random
 // forests"; Fisher et al. 2019). For a score of which less is better the losses are below 0. Throws
-// ShapeError unless rows are f32 [rows, columns] with two rows or more, ConfigError for less than one repeat.
+// ShapeError unless rows are f32 [rows, columns] with two rows or more, ConfigError for less than one repeat
+// and for rows that are not finite.
 std::vector<Importance> permutation_importance(const TableScore& score, const Tensor& rows,
                                                const PermutationOptions& options = {});
 

@@ -45,8 +45,13 @@ Tensor scores_of(const Tensor& outputs, const Targets& targets) {
 }
 
 OnlyInputs::OnlyInputs(const nn::Module& model) : evaluating_(model) {
-  for (Tensor& parameter : model.parameters())
-    if (parameter.requires_grad()) trained_.push_back(parameter.set_requires_grad(false));
+  try {
+    for (Tensor& parameter : model.parameters())
+      if (parameter.requires_grad()) trained_.push_back(parameter.set_requires_grad(false));
+  } catch (...) {  // no destructor runs, and those before it were switched
+    for (Tensor& parameter : trained_) parameter.set_requires_grad(true);
+    throw;
+  }
 }
 
 OnlyInputs::~OnlyInputs() {

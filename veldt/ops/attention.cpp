@@ -27,9 +27,12 @@ constinit thread_local AttentionListener* t_attention_listener = nullptr;
 
 void tell_listener(const Tensor& q, const Tensor& k, const AttentionOptions& o) {
   if (t_attention_listener == nullptr) return;
-  AttentionListener* const listener = std::exchange(t_attention_listener, nullptr);
-  listener->on_attention(q, k, o);
-  t_attention_listener = listener;
+  struct Deaf {  // also where on_attention() throws, it hears again afterwards
+    AttentionListener* const listener = std::exchange(t_attention_listener, nullptr);
+    ~Deaf() { t_attention_listener = listener; }
+  };
+  const Deaf deaf;
+  deaf.listener->on_attention(q, k, o);
 }
 
 void check_floats(const Tensor& q, const Tensor& k) {
