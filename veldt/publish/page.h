@@ -24,7 +24,7 @@ struct Page {
 // Any picture or sound. The numbers are rounded as far as drawings stay the same (packed.h).
 Page page(const field::Field& field, const PageOptions& options = {});
 
-// `text` with &, < > " and ' as HTML has them, control characters and bytes that are not UTF-8 as \x1b.
+// `text` with &, < > " and ' as HTML has them, control characters and bytes that are not UTF-8 escaped.
 std::string in_html(const std::string& text);
 
 // `text` with each {{name}} replaced by its value.
