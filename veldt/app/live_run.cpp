@@ -199,7 +199,10 @@ bool LiveRun::should_save() {
 void LiveRun::hold(const std::function<bool()>& should_stop) {
   if (!control_.is_paused()) return;
   board_->set_state("paused");
-  while (control_.is_paused() && !should_stop()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (control_.is_paused() && !should_stop()) {
+    if (control_.wants_save()) break;  // it is saved after a step, and then pauses again
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   board_->set_state("running");
 }
 

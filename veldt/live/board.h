@@ -89,6 +89,7 @@ class Control {
 
   bool is_paused() const { return paused_; }
   bool should_stop() const { return stop_; }
+  bool wants_save() const { return save_; }
   // Once for each request.
   bool take_save() { return save_.load(std::memory_order_relaxed) && save_.exchange(false); }
 
