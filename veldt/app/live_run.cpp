@@ -33,8 +33,9 @@ live::ServerOptions address_in(const io::Source& source, const std::string& text
   try {
     at.port = static_cast<int>(io::count_from(source, port, {.least = 0, .most = 65535}));
   } catch (const UsageError&) {
-    throw io::bad_value(source, text, "it is a port, 0 to 65535, or an address and a port",
-                        "use --live 8080, or --live alone, as the last argument, for any port that is free");
+    throw io::bad_value(
+        source, text, "it is a port, 0 to 65535, or an address and a port",
+        "use 8080 or 0.0.0.0:8080; what follows --live is taken for it, so name pictures before");
   }
   return at;
 }

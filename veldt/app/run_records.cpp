@@ -46,7 +46,8 @@ std::vector<std::pair<std::string, std::string>> run_folders(const std::vector<s
       throw UsageError(fmt::format("there is no run in {}", path),
                        io::is_directory(path)
                            ? fmt::format("neither it nor a folder in it has a {}", live::kRecordFile)
-                           : "there is no such folder",
+                       : io::exists(path) ? "it is a file, and a run is a folder"
+                                          : "there is no such folder",
                        "give the folder of a run: of veldt train, or of veldt fit --checkpoint");
   }
   if (folders.size() > kMostRuns)

@@ -86,7 +86,7 @@ std::string grouped(std::int64_t n) {
 
 std::string line_of(const field::Field& field) {
   const field::FieldOptions& o = field.options();
-  const std::string numbers = grouped(stored_count(o) + o.closing * o.rows() * o.columns() * o.channels);
+  const std::string numbers = grouped(stored_count(o));
   if (o.is_sound())
     return fmt::format("{:.2f} s, {} Hz, {} channel{}: a function of {} numbers,",
                        static_cast<double>(o.height) / static_cast<double>(o.rate), grouped(o.rate),
