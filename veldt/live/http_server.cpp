@@ -192,6 +192,7 @@ class HttpServer::Impl {
 
   void start(int listening);
   void serve();
+  void tell_the_last();
   void turn(int milliseconds);
   static std::string next_of(Stream& stream);
   void look_for_news();
@@ -210,6 +211,7 @@ class HttpServer::Impl {
   Wake wake_;
   std::list<Client> clients_;
   std::list<Stream> streams_;
+  ServerClock::time_point asked_;  // when the last whole request came
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
@@ -269,9 +271,24 @@ void HttpServer::Impl::serve() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the run's own threads
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);  // on Linux of this thread alone
-  while (!stopping_) turn(kTick);
-  for (int turns = 0; turns < 10 && !streams_.empty(); ++turns) turn(20);  // the last news is theirs too
+  bool is_watched = false;
+  while (!stopping_) {
+    is_watched = !streams_.empty();  // the last turn may end the streams already
+    turn(kTick);
+  }
+  if (is_watched || !streams_.empty()) tell_the_last();
   let_all_go();
+}
+
+// The last news is the viewers' too, and so are the pictures that it names: a page asks for those afterwards.
+void HttpServer::Impl::tell_the_last() {
+  constexpr auto kPatience = std::chrono::milliseconds(250), kLongest = std::chrono::milliseconds(1500);
+  std::uint64_t woken = 0;
+  [[maybe_unused]] const auto taken =
+      ::read(wake_.fd, &woken, sizeof woken);  // or each turn would end at once
+  const auto end = ServerClock::now();
+  asked_ = end;
+  for (auto now = end; now - asked_ < kPatience && now - end < kLongest; now = ServerClock::now()) turn(20);
 }
 
 // Waits for clients, and gives those who can take it what there is.
@@ -362,6 +379,7 @@ MHD_Result HttpServer::Impl::on_request(MHD_Connection* connection, const char* 
   }
   for (Client& client : clients_)
     if (client.connection == connection) client.has_asked = true;
+  asked_ = ServerClock::now();
   if (asked.too_long)
     return answer(connection, {.status = MHD_HTTP_CONTENT_TOO_LARGE, .body = "the body is too long\n"});
   Response response;
