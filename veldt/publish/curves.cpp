@@ -134,7 +134,7 @@ std::vector<std::size_t> corners_of(const Loop& loop, const CurveOptions& option
   std::vector<std::size_t> out;
   for (const auto& [turn, i] : turns)
     if (std::all_of(out.begin(), out.end(),
-                    [&](std::size_t k) { return length(loop[i] - loop[k]) > options.reach; }))
+                    [&, at = loop[i]](std::size_t k) { return length(at - loop[k]) > options.reach; }))
       out.push_back(i);
   std::sort(out.begin(), out.end());
   return out;
