@@ -103,7 +103,7 @@ void Budget::spend(const std::function<void()>& work) {
 }
 
 LiveRun::LiveRun(const Options& options, const Context& context)
-    : options_(options), context_(context), site_(live::is_loopback(options.flags.at.host)) {
+    : options_(options), site_(live::is_loopback(options.flags.at.host)) {
   if (!options.flags.live && options.folder.empty() && options.flags.tensorboard.empty()) return;
   live::Record record;
   if (options.resumes && !options.folder.empty() && io::exists(options.folder + "/" + live::kRecordFile))

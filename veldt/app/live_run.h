@@ -91,7 +91,6 @@ class LiveRun {
   void note(const std::string& text, bool is_warning = false);
 
   Options options_;
-  const Context& context_;
   std::shared_ptr<live::Board> board_;
   live::Control control_;
   live::Site site_;
