@@ -422,7 +422,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
       print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",
                              in_run(flags, "checkpoints"), resume));
   }
-  const StopOnSignal signal;
+  const StopOnSignal signal(note_of_stop(context.quiet));
   const std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));

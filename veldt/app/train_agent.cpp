@@ -207,7 +207,7 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
         recipe.acting.copies, recipe.acting.environment,
         recipe.steps > 0 ? fmt::format("{} steps", recipe.steps) : fmt::format("{} s", recipe.seconds),
         flags.out, device.reason));
-  const StopOnSignal signal;
+  const StopOnSignal signal(note_of_stop(context.quiet));
   AgentView view(context.quiet);
   train::Events events;
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
