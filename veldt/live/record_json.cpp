@@ -300,7 +300,13 @@ void save_record(const Record& record, const std::string& directory) {
 }
 
 Record load_record(const std::string& directory) {
-  return record_from_json(io::read_file(directory + "/" + kRecordFile, Record::kMostBytes));
+  const std::string path = directory + "/" + kRecordFile;
+  const std::string text = io::read_file(path, Record::kMostBytes);
+  try {
+    return record_from_json(text);
+  } catch (const IoError& e) {
+    throw IoError(e.kind(), str("cannot read ", path), e.why(), e.fix());
+  }
 }
 
 }  // namespace veldt::live
