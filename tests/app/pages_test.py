@@ -53,7 +53,7 @@ class Run:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.stderr.read()
+        self.said = self.process.stderr.read()
         return self.process.wait()
 
 
@@ -83,6 +83,7 @@ def a_fit_from_noise_to_cub(folder):
     finally:
         code = run.end()
     check(code == 130, "a run that a viewer stops ends as by Ctrl-C")
+    check("note: paused from the page" in run.said, f"the terminal says that it was paused: {run.said}")
     record = json.load(open(os.path.join(folder, "kept/record.json")))
     check(record["status"]["state"] == "stopped", "the record says how it ended")
     return os.path.join(folder, "kept/report.html")

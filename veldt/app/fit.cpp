@@ -185,7 +185,7 @@ constexpr const char* kDraw = "draw";
 // The last drawing, for the preview and the score. A signal during it ends it.
 int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* list,
            const field::Fitter& fitter, const field::Signal& truth, const std::vector<field::Reason>& reasons,
-           const train::RunResult& run, const StopOnSignal& signal) {
+           const train::RunResult& run, const StopOnSignal& signal, LiveRun& live) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
   // Closing after the last step changes the field, so the preview is drawn once more.
@@ -215,6 +215,7 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
     return !signal.requested();
   });
   line.finish();
+  show_score(live, *score, truth.is_sound());
   if (const std::string doubt = score->doubt(chooses_how(flags)); !doubt.empty() && !context.quiet)
     print_warning(flags.input + " " + doubt);
   if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
@@ -257,11 +258,6 @@ nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, 
           {"--exact", flags.wishes.parts}, {"--resume", flags.checkpoints.resume},
           {"--in-parts", is_shared},       {"--device", name_of(fitter.choices().device.kind)},
           {"--threads", num_threads()}};
-}
-
-LiveRun::Options live_options(const FitFlags& flags) {
-  return {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
-          flags.checkpoints.resume};
 }
 
 // `priors` are read for the first picture.
@@ -324,7 +320,11 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   FitWatchers watchers({flags.preview, flags.preview_every}, std::move(film),
                        context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()),
                        fitter.field(), line);
-  LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
+  LiveRun::Options seen;
+  if (ranks.is_first())
+    seen = {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
+            flags.checkpoints.resume, [&line](const std::string& text) { line.note(text); }};
+  LiveRun live(seen, context);
   const auto save_now = [&] { fitter.field().save(flags.output); };
   show_fit(live, fitter, truth,
            flags.checkpoints.directory.empty() ? std::function<void()>(save_now) : nullptr);
@@ -381,7 +381,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
     print_note(how_to_go_on(flags, context, ranks, run.steps));
-  return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal);
+  return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal, live);
 }
 
 void check_several(const FitFlags& flags) {
@@ -403,6 +403,7 @@ int fit_all(const FitFlags& flags, Context& context, Ranks& ranks) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;
   if (jobs.size() > 1) check_several(flags);
+  if (flags.dry_run) refuse_looks("--dry-run", flags.live, flags.profile);
   if (jobs.size() > 1 || flags.dry_run)
     ranks.must_be_alone(flags.dry_run ? "--dry-run" : "a fit of several files");
   std::optional<ModelFolder> folder;

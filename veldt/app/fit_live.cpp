@@ -12,6 +12,7 @@
 #include "veldt/app/field_pixels.h"
 #include "veldt/core/size.h"
 #include "veldt/field/reasons.h"
+#include "veldt/live/looks.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/gather.h"
 #include "veldt/ops/shape.h"
@@ -75,7 +76,10 @@ void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& t
   for (const field::Reason& r : field::reasons_of(fitter.choices()))
     choices.emplace_back(r.choice, r.why.empty() ? r.value : fmt::format("{} ({})", r.value, r.why));
   live.set_facts("choices", choices);
-  live.board().change([&](live::Record& record) { record.device = name_of(fitter.choices().device.kind); });
+  live.board().change([&](live::Record& record) {
+    record.device = name_of(fitter.choices().device.kind);
+    record.layers = live::layers_of(fitter.field().network());
+  });
   live.saves(std::move(save));
   if (truth.is_sound()) return;
   if (truth.ranks() == nullptr) live.add_picture("truth", 0, picture_of(truth));
@@ -88,6 +92,14 @@ void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& t
                       kShownSide);
     return picture;
   });
+}
+
+void show_score(LiveRun& live, const FitScore& score, bool is_sound) {
+  train::Scores scores{{is_sound ? "SNR" : "PSNR", score.decibels}};
+  if (!is_sound) scores.emplace_back("SSIM", score.ssim);
+  if (score.wrong_pixels) scores.emplace_back("wrong pixels", static_cast<double>(*score.wrong_pixels));
+  if (score.expected_gain) scores.emplace_back("expected gain", *score.expected_gain);
+  live.set_scores(scores);
 }
 
 }  // namespace veldt::app

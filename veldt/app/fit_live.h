@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "veldt/app/live_run.h"
+#include "veldt/app/score.h"
 #include "veldt/field/fit.h"
 #include "veldt/field/signal.h"
 
@@ -14,5 +15,7 @@ namespace veldt::app {
 // choices as facts. Keeps references. `save`: what to save when a viewer asks and there are no checkpoints.
 void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& truth,
               std::function<void()> save);
+
+void show_score(LiveRun& live, const FitScore& score, bool is_sound);
 
 }  // namespace veldt::app

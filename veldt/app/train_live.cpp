@@ -37,8 +37,9 @@ void add_values(const nlohmann::ordered_json& given, const std::string& path,
 
 }  // namespace
 
-LiveRun::Options live_options(const TrainFlags& flags) {
-  return {flags.live, std::filesystem::path(flags.config).stem().string(), flags.out, flags.resume};
+LiveRun::Options options_of_live(const TrainFlags& flags, std::function<void(const std::string&)> say) {
+  return {flags.live, std::filesystem::path(flags.config).stem().string(), flags.out, flags.resume,
+          std::move(say)};
 }
 
 void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device) {

@@ -90,12 +90,22 @@ std::vector<std::pair<std::string, double>> gradient_norms(const nn::Module& mod
   return norms;
 }
 
-std::vector<LayerLine> layers_of(nn::Module& model, const Tensor& input) {
+std::vector<LayerLine> layers_of(const nn::Module& model, const Tensor& input) {
   const nn::Evaluating now(model);
   const NoGrad off;
   LeafCalls calls(model);
   model(input);
   return calls.lines;
+}
+
+std::vector<LayerLine> layers_of(const nn::Module& model) {
+  std::vector<LayerLine> lines;
+  for (const auto& [name, module] : model.named_modules()) {
+    std::int64_t own = module->parameter_count();
+    for (const auto& [below, inner] : module->children()) own -= inner->parameter_count();
+    if (own > 0 && lines.size() < Record::kMostLayers) lines.push_back({name, module->title(), "", own});
+  }
+  return lines;
 }
 
 Confusions::Confusions(std::int64_t classes, std::size_t worst)

@@ -76,8 +76,12 @@ function show_numbers(s, run) {
     element("div", {}, element("dt", {textContent: name}), element("dd", {textContent: value}))));
 }
 
+const score_of = (run, name) => (run.facts.find((f) => f.group === "scores" && f.name === name) || {value: "–"}).value;
+
 function show_runs() {
-  const names = [];
+  const names = [], scores = [];
+  for (const run of runs) for (const f of run.facts)
+    if (f.group === "scores" && !scores.includes(f.name) && scores.length < 8) scores.push(f.name);
   for (const run of runs) for (const s of run.series)
     if (s && !s.group.startsWith("gradients") && !names.includes(s.name) && names.length < 8) names.push(s.name);
   const rows = runs.map((run, i) => {
@@ -89,6 +93,7 @@ function show_runs() {
       element("td", {textContent: run.status.state || ""}),
       element("td", {class: "number", textContent: (run.status.step || 0).toLocaleString("en")}),
       element("td", {class: "number", textContent: in_time(run.status.seconds)}),
+      ...scores.map((n) => element("td", {class: "number", textContent: score_of(run, n)})),
       ...names.map((n) => element("td", {class: "number", textContent: in_short(last_of(run, n))})));
   });
   const key = JSON.stringify(rows.map((row) => row.textContent)) + shown;
@@ -96,7 +101,7 @@ function show_runs() {
   show_runs.key = key;
   $("runs").hidden = false;
   $("runs").replaceChildren(element("div", {class: "wide"}, element("table", {},
-    element("thead", {}, element("tr", {}, ...["", "run", "state", "step", "time", ...names].map((h, i) =>
+    element("thead", {}, element("tr", {}, ...["", "run", "state", "step", "time", ...scores, ...names].map((h, i) =>
       element("th", {class: i > 2 ? "number" : "", textContent: h})))),
     element("tbody", {}, ...rows))));
 }
