@@ -77,8 +77,10 @@ TestOutcome::TestOutcome(const recipe::Recipe& recipe, const recipe::Data& data)
 
 train::Trainer::Look TestOutcome::look() {
   if (!confusions_) return {};
-  return [this](const TensorList& outputs, const data::Batch& batch) {
-    if (outputs.at(0).rank() == 2 && batch.back().rank() == 1) confusions_->look(outputs, batch);
+  const std::int64_t classes = data_.facts.model.outputs;
+  return [this, classes](const TensorList& outputs, const data::Batch& batch) {
+    if (outputs.at(0).rank() == 2 && outputs[0].size(1) == classes && batch.back().rank() == 1)
+      confusions_->look(outputs, batch);
   };
 }
 

@@ -25,6 +25,8 @@ std::vector<LayerLine> layers_of(const nn::Module& model);
 
 // Looks at an evaluation (train::Trainer::Look): counts what is taken for what, and finds the examples whose
 // true class is given the least probability. For outputs [n, classes] (logits) and labels i64 [n].
+// Labels that are no class and outputs that are no numbers are not counted. Throws ShapeError for other
+// shapes, ConfigError for less than 1 or more than 10,000 classes.
 class Confusions {
  public:
   explicit Confusions(std::int64_t classes, std::size_t worst = 24);
