@@ -256,10 +256,10 @@ TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
 // Making the pixels exact may take long.
 TEST_F(FitCommand, WhatWasLearnedIsKeptBeforeASecondSignalEndsTheClosing) {
   Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--steps", "100000", "--prior",
-                   "none", "--style", "photo", "--preview", dir_ / "p.png", "--preview-every", "1"},
+                   "none", "--style", "photo", "--preview", dir_ / "p{step}.png", "--preview-every", "1"},
                   log_);
   const auto says = [&](const char* text) { return process.err().find(text) != std::string::npos; };
-  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir_ / "p.png"); })) << process.err();
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir_ / "p000001.png"); })) << process.err();
   process.send(SIGINT);
   ASSERT_TRUE(comes_true([&] { return says("holds the field so far;"); })) << process.err();
   process.send(SIGINT);

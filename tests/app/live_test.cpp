@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/app/live_run.h"
 #include "veldt/app/run_records.h"
+#include "veldt/io/sound.h"
 #include "veldt/live/record.h"
 
 namespace veldt::test {
@@ -253,6 +255,20 @@ TEST_F(LiveCommand, AFitLeavesItsScoresAndLayers) {
     return f.group == "scores" && f.name == "PSNR" && !f.value.empty();
   }));
   EXPECT_THAT(bytes_of(dir_ / "run/report.html"), HasSubstr("\"SSIM\""));
+}
+
+TEST_F(LiveCommand, ASoundIsShownAsItsWaveform) {
+  std::vector<float> tone(4000);
+  for (std::size_t i = 0; i < tone.size(); ++i) tone[i] = 0.5f * std::sin(0.05f * static_cast<float>(i));
+  io::write_sound(dir_ / "tone.wav", Tensor::from<float>({4000, 1}, tone), 8000);
+  const Ran ran = run_veldt({"fit", dir_ / "tone.wav", "-o", dir_ / "tone.safetensors", "--steps", "20",
+                             "--checkpoint", dir_ / "run"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const live::Record record = live::load_record(dir_ / "run");
+  ASSERT_GE(record.pictures.size(), 2);
+  EXPECT_EQ(record.pictures[0].name, "truth");
+  EXPECT_EQ(record.pictures.back().name, "picture");
+  EXPECT_NE(record.pictures[1].png, record.pictures.back().png);  // it has learned
 }
 
 TEST_F(LiveCommand, AFitLeavesEventsForTensorboard) {
