@@ -2,16 +2,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <thread>
 
 #include "tests/app/command.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/app/live_run.h"
 #include "veldt/app/run_records.h"
+#include "veldt/io/sound.h"
 #include "veldt/live/record.h"
 
 namespace veldt::test {
@@ -129,6 +135,22 @@ TEST_F(LiveCommand, FoldersWithoutRunsSaySo) {
   }
 }
 
+TEST_F(LiveCommand, OneBadRecordOfSeveralIsLeftOutWithAWarning) {
+  for (const char* run : {"runs/good", "runs/bad"}) fs::create_directories(dir_ / run);
+  live::save_record({.title = "good"}, dir_ / "runs/good");
+  put_bytes(dir_ / "runs/bad/record.json", "{\"format\":\"veldt.record\"");
+  const Ran report = run_veldt({"report", dir_ / "runs", "-o", dir_ / "all.html", "--json"});
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_EQ(nlohmann::json::parse(report.out)["runs"], 1);
+  EXPECT_THAT(report.err, HasSubstr("warning: " + (dir_ / "runs/bad") + " is left out: cannot read "));
+  const Ran watch = run_veldt({"watch", dir_ / "runs"}, {.signals = {{1.0, SIGINT}}});
+  EXPECT_EQ(watch.exit_code, 130);
+  EXPECT_THAT(watch.err, HasSubstr("runs/bad is left out"));
+  const Ran alone = run_veldt({"report", dir_ / "runs/bad"});
+  EXPECT_EQ(alone.exit_code, 4);
+  EXPECT_THAT(alone.err, HasSubstr("runs/bad/record.json"));
+}
+
 TEST_F(LiveCommand, NamesOfRunsAreAsShortAsTheyDiffer) {
   for (const char* run : {"x/one", "y/one", "y/two"}) {
     fs::create_directories(dir_ / run);
@@ -158,12 +180,95 @@ TEST_F(LiveCommand, OtherMachinesReachItOnlyWhenThatIsWrittenOut) {
 }
 
 TEST_F(LiveCommand, BadAddressesAreRefusedBeforeTheFit) {
-  for (const char* address : {"70000", "x", "localhost:80", ":80x", "1.2.3.4.5:80", "8.8.8.8:0"}) {
+  for (const char* address : {"70000", "x", "localhost", "0.0.0.0", ":80x", "1.2.3.4.5:80", "8.8.8.8:0"}) {
     const Ran ran = fit({"--live", address});
     EXPECT_NE(ran.exit_code, 0) << address;
     EXPECT_THAT(ran.err, HasSubstr("veldt: error: ")) << address;
     EXPECT_FALSE(fs::exists(dir_ / "cub.safetensors")) << address;
   }
+}
+
+TEST_F(LiveCommand, AnAddressThatIsNoneIsToldWhatItsFlagTakes) {
+  const Ran fitted = fit({"--live", "localhost"});
+  EXPECT_THAT(fitted.err, HasSubstr("HOST:PORT"));
+  EXPECT_THAT(fitted.err, HasSubstr("name pictures before"));
+  live::save_record({}, dir_.path());
+  const Ran watched = run_veldt({"watch", dir_.path(), "--at", "foo"});
+  EXPECT_EQ(watched.exit_code, 2);
+  EXPECT_THAT(watched.err, HasSubstr("use --at 8080 or --at 0.0.0.0:8080"));
+  EXPECT_THAT(watched.err, Not(HasSubstr("--live")));
+  EXPECT_THAT(fit({"--live", "localhost:0"}).err, HasSubstr("live page: http://127.0.0.1:"));
+}
+
+TEST_F(LiveCommand, WhatShowsARunIsRefusedWhereThereIsNone) {
+  for (const Words& look : {Words{"--live"}, {"--tensorboard", dir_ / "tb"}, {"--trace", dir_ / "t.json"}}) {
+    Words fitting = look;
+    fitting.insert(fitting.begin(), "--dry-run");
+    for (const char* mode : {"--find-rate", "--overfit"}) {
+      Words words = look;
+      words.insert(words.begin(), mode);
+      const Ran ran = train("run", words);
+      EXPECT_EQ(ran.exit_code, 2);
+      EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+      EXPECT_THAT(ran.err, HasSubstr(look[0] + " cannot be used with " + mode));
+    }
+    EXPECT_THAT(fit(fitting).err, HasSubstr(look[0] + " cannot be used with --dry-run"));
+  }
+}
+
+// A pause is no time that has passed, so no burst of work follows it.
+TEST(LiveBudget, APauseEarnsNothing) {
+  app::Budget budget(0.5, 0, 0);
+  const auto wait = [](int milliseconds) {
+    const auto begun = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    return std::chrono::steady_clock::now() - begun;
+  };
+  int times = 0;
+  const auto work = [&] {
+    ++times;
+    wait(100);
+  };
+  budget.spend(work);
+  budget.leave_out(wait(400));
+  budget.spend(work);
+  EXPECT_EQ(times, 1);
+  wait(200);
+  budget.spend(work);
+  EXPECT_EQ(times, 2);
+}
+
+TEST_F(LiveCommand, ATrainingLeavesItsScoresForTensorboard) {
+  ASSERT_EQ(train("run", {"--tensorboard", dir_ / "tb", "--set", "data.validation=0.2"}).exit_code, 0);
+  for (const auto& entry : fs::directory_iterator(dir_ / "tb")) {
+    const std::string bytes = bytes_of(entry.path().string());
+    for (const char* tag : {"train/loss", "val/loss", "val/accuracy", "final/test_accuracy", "train.steps"})
+      EXPECT_THAT(bytes, HasSubstr(tag));
+  }
+}
+
+TEST_F(LiveCommand, AFitLeavesItsScoresAndLayers) {
+  ASSERT_EQ(fit({"--checkpoint", dir_ / "run"}).exit_code, 0);
+  const live::Record record = live::load_record(dir_ / "run");
+  EXPECT_GE(record.layers.size(), 2);
+  EXPECT_TRUE(std::any_of(record.facts.begin(), record.facts.end(), [](const live::Fact& f) {
+    return f.group == "scores" && f.name == "PSNR" && !f.value.empty();
+  }));
+  EXPECT_THAT(bytes_of(dir_ / "run/report.html"), HasSubstr("\"SSIM\""));
+}
+
+TEST_F(LiveCommand, ASoundIsShownAsItsWaveform) {
+  std::vector<float> tone(4000);
+  for (std::size_t i = 0; i < tone.size(); ++i) tone[i] = 0.5f * std::sin(0.05f * static_cast<float>(i));
+  io::write_sound(dir_ / "tone.wav", Tensor::from<float>({4000, 1}, tone), 8000);
+  const Ran ran = run_veldt({"fit", dir_ / "tone.wav", "-o", dir_ / "tone.safetensors", "--steps", "20",
+                             "--checkpoint", dir_ / "run"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const live::Record record = live::load_record(dir_ / "run");
+  ASSERT_GE(record.pictures.size(), 2);
+  EXPECT_EQ(record.pictures[0].name, "truth");
+  EXPECT_EQ(record.pictures.back().name, "picture");
+  EXPECT_NE(record.pictures[1].png, record.pictures.back().png);  // it has learned
 }
 
 TEST_F(LiveCommand, AFitLeavesEventsForTensorboard) {

@@ -4,6 +4,7 @@ Usage: pages_test.py VELDT REPOSITORY"""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class Run:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.stderr.read()
+        self.said = self.process.stderr.read()
         return self.process.wait()
 
 
@@ -83,6 +84,7 @@ def a_fit_from_noise_to_cub(folder):
     finally:
         code = run.end()
     check(code == 130, "a run that a viewer stops ends as by Ctrl-C")
+    check("note: paused from the page" in run.said, f"the terminal says that it was paused: {run.said}")
     record = json.load(open(os.path.join(folder, "kept/record.json")))
     check(record["status"]["state"] == "stopped", "the record says how it ended")
     return os.path.join(folder, "kept/report.html")
@@ -169,7 +171,7 @@ def strangers(run):
     check(status == 200 and b"unsafe" not in page and b"eval(" not in page, "the page has no eval")
 
 
-def a_report_from_disk(report):
+def a_report_from_disk(report, folder):
     check(os.path.getsize(report) < 2_000_000, f"the report is small: {os.path.getsize(report)}")
     with Browser() as browser:
         browser.devtools("Network.enable")
@@ -186,10 +188,29 @@ def a_report_from_disk(report):
         browser.run("const s = document.querySelector('.chart svg'), r = s.getBoundingClientRect();"
                     "s.dispatchEvent(new PointerEvent('pointermove', {clientX: r.left + r.width / 2, bubbles: true}));")
         check("step" in browser.run("return document.querySelector('.legend').textContent"), "curves can be hovered")
+        # Another run in a watched folder: its curves, and none of those before.
+        check(browser.run("""
+            const curve = (number, values) => ({number, first: 0, name: "c" + number, unit: "", group: "", steps: values,
+              seconds: values, values}), run = new_run("x", false);
+            take(run, {status: {}, newest: [3, 7], series: [curve(0, [1, 2, 3]), curve(1, [7])]});
+            take(run, {status: {}, newest: [5], series: [curve(0, [5])]});
+            return [run.series.length, run.series[0].values.length, last_of(run, "c0"), last_of(run, "c1")];
+            """) == [1, 1, 5, None], "curves of an earlier run are gone")
         check(not browser.messages(), "the report breaks no policy")
+
+        # Two runs: what is of one of them says so.
+        shutil.copytree(os.path.dirname(report), os.path.join(folder, "again"), dirs_exist_ok=True)
+        both = os.path.join(folder, "both.html")
+        subprocess.run([veldt, "report", os.path.dirname(report), os.path.join(folder, "again"), "-o", both, "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+        browser.open("file://" + both)
+        browser.wait("return document.querySelectorAll('#runs tbody tr').length === 2", what="two runs")
+        heads = "return [...document.querySelectorAll('#panels h2')].map((h) => h.textContent)"
+        check("Notes of kept" in browser.run(heads), f"tables name their run: {browser.run(heads)}")
+        browser.picture(os.path.join(folder, "both.png"))
 
 
 with tempfile.TemporaryDirectory() as folder:
     folder = os.environ.get("VELDT_KEEP_PICTURES", folder)
-    a_report_from_disk(a_fit_from_noise_to_cub(folder))
+    a_report_from_disk(a_fit_from_noise_to_cub(folder), folder)
 sys.exit(1 if failures else 0)

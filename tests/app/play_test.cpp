@@ -68,8 +68,12 @@ struct AgentFolder {
 
 TEST(PlayVerb, AnAgentIsTrainedPlayedAndDrawn) {
   const AgentFolder folder;
-  const Ran ran = run_veldt(folder.train("run", {"--json"}));
+  const Ran ran = run_veldt(folder.train("run", {"--json", "--tensorboard", folder.dir / "tb"}));
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string events =
+      io::read_file((folder.dir / "tb/") + io::list_directory(folder.dir / "tb").at(0));
+  for (const char* tag : {"val/return", "final/test_return"}) EXPECT_THAT(events, HasSubstr(tag));
+  EXPECT_THAT(io::read_file(folder.dir / "run/record.json"), HasSubstr("\"test_return\""));
   const json trained = json::parse(ran.out);
   EXPECT_EQ(trained.at("stopped_by"), "steps");
   EXPECT_EQ(trained.at("steps"), 6016);  // whole rounds of 128

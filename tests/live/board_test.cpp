@@ -77,8 +77,8 @@ TEST(LiveBoard, PicturesStayFewAndTheTruthStays) {
   Seen seen;
   const News news = News::parse(board.news(seen));
   const std::uint64_t last = news["pictures"].back()["number"];
-  EXPECT_EQ(board.png(last), png);
-  EXPECT_EQ(board.png(last + 1), "");
+  EXPECT_EQ(board.png(last).text(), png);
+  EXPECT_TRUE(board.png(last + 1).empty());
 }
 
 TEST(LiveBoard, ARunThatGoesOnFromBeforeItsCurvesBeganAddsToThem) {
@@ -113,6 +113,82 @@ TEST(LiveBoard, LargePicturesHaveABoundToo) {
   EXPECT_EQ(board.record().pictures.back().step, 39);
   board.add_picture({"picture", 41, 0, std::string(8 << 20, 'x')});
   EXPECT_EQ(board.record().pictures.back().step, 39);
+}
+
+// A page need not make its tables again every three seconds.
+TEST(LiveBoard, AReplacedRecordTellsOnlyWhatDiffers) {
+  const std::string png = io::png_bytes(std::vector<std::uint8_t>(3), {1, 1}, 3);
+  Record record{.title = "run", .facts = {{"run", "command", "veldt"}}, .pictures = {{"picture", 1, 0, png}}};
+  record.layers = {{"0", "Linear", "[1]", 2}};
+  record.texts = {{"sample", 1, "to be"}};
+  record.notes = {{1, 0, "note"}};
+  Board board(record);
+  Seen seen;
+  board.news(seen);
+  record.step = 7;
+  board.replace(record);
+  const News news = News::parse(board.news(seen));
+  EXPECT_EQ(news["status"]["step"], 7);
+  for (const char* part : {"facts", "pictures", "texts", "notes", "outcome", "series"})
+    EXPECT_FALSE(news.contains(part)) << part;
+  record.notes.push_back({2, 0, "another"});
+  board.replace(record);
+  const News second = News::parse(board.news(seen));
+  EXPECT_TRUE(second.contains("notes"));
+  EXPECT_FALSE(second.contains("facts"));
+}
+
+TEST(LiveBoard, AnotherRunInTheFolderIsToldWhole) {
+  const auto run = [](std::vector<double> losses, bool has_accuracy) {
+    Record record;
+    Series loss{.name = "loss"}, accuracy{.name = "accuracy"};
+    std::int64_t step = 0;
+    for (const double value : losses) loss.add(++step, 0, value);
+    accuracy.add(1, 0, 0.5);
+    record.series = {loss};
+    if (has_accuracy) record.series.push_back(accuracy);
+    return record;
+  };
+  Board board(run({3, 2, 1}, true));
+  Seen seen;
+  board.news(seen);
+  board.replace(run({9, 8, 7, 6}, true));  // as many steps and more, but other values
+  News news = News::parse(board.news(seen));
+  EXPECT_EQ(news["series"][0]["first"], 0);
+  EXPECT_EQ(news["series"][0]["values"].size(), 4);
+  board.replace(run({5}, false));
+  news = News::parse(board.news(seen));
+  EXPECT_EQ(news["newest"], (News{5.0}));  // one curve is left
+  EXPECT_EQ(news["series"][0]["values"], (News{5.0}));
+}
+
+TEST(LiveBoard, TheNewestValueIsNoMean) {
+  Board board;
+  for (std::int64_t step = 1; step <= 10'000; ++step)
+    board.add_value("loss", step, 0, static_cast<double>(step));
+  Seen seen;
+  EXPECT_EQ(News::parse(board.news(seen))["newest"], (News{10'000.0}));
+  EXPECT_LT(board.record().series[0].values.back(), 10'000);
+  board.add_value("loss", 10'001, 0, 3);
+  EXPECT_EQ(News::parse(board.news(seen))["newest"], (News{3.0}));
+  EXPECT_EQ(record_from_json(to_json(board.record())).series[0].newest, 3);
+}
+
+TEST(LiveBoard, WarningsOutliveOtherNotes) {
+  Board board;
+  board.add_note({1, 0, "the disk is full", true});
+  for (std::int64_t step = 0; step < 1000; ++step) board.add_note({step, 0, "checkpoint"});
+  const std::vector<Note> notes = board.record().notes;
+  EXPECT_EQ(notes.size(), Record::kMostNotes);
+  EXPECT_EQ(notes.front().text, "the disk is full");
+  EXPECT_EQ(notes.back().step, 999);
+}
+
+// Records are copied under a lock, pictures are not.
+TEST(LiveBoard, CopiesShareTheirPictures) {
+  Board board;
+  board.add_picture({"picture", 1, 0, std::string(1 << 20, 'x')});
+  EXPECT_EQ(board.record().pictures[0].png.text().data(), board.record().pictures[0].png.text().data());
 }
 
 TEST(LiveBoard, ManyReadAndOneWrites) {

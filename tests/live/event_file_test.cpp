@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "tests/io/faults.h"
 #include "tests/support/python.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
@@ -26,6 +27,18 @@ TEST(LiveEventFile, TwoFilesOfOneSecondAreTwo) {
   EventFile one(dir.path()), two(dir.path());
   EXPECT_NE(one.path(), two.path());
   EXPECT_THROW(EventFile("/proc/nowhere"), IoError);
+}
+
+TEST(LiveEventFile, AFullDiskIsSaid) {
+  const test::TempDir dir;
+  const test::SmallDisk disk(dir / "disk", "64k");
+  if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
+  EventFile events(dir / "disk");
+  const auto fill = [&] {
+    for (std::int64_t step = 0; step < 100; ++step) events.add_text("text", step, std::string(4096, 'x'));
+    events.flush();
+  };
+  EXPECT_THROW(fill(), IoError);
 }
 
 TEST(SlowLiveEventFile, TensorboardReadsAllOfIt) {

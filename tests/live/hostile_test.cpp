@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "tests/live/client.h"
 #include "tests/support/sanitizers.h"
 #include "veldt/live/http_server.h"
+#include "veldt/live/site.h"
 
 namespace veldt::live {
 namespace {
@@ -87,23 +90,43 @@ TEST(LiveHostile, WhoAsksSlowlyIsLeft) {
   EXPECT_THAT(test::answer_to(server.port(), kAsk), HasSubstr("fine"));
 }
 
+std::ptrdiff_t open_files() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                       std::filesystem::directory_iterator());
+}
+
+// Of a site, by one who knows its token.
 TEST(LiveHostile, PathsLeadNowhere) {
-  HttpServer server([](const Request& r) { return Response{.status = 404, .body = "none " + r.path}; });
+  Site site(true, "secret");
+  site.add("run", std::make_shared<Board>());
+  HttpServer server([&site](const Request& r) { return site.answer(r); });
+  const std::ptrdiff_t before = open_files();
   for (const char* path : {"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd",
-                           "//etc/passwd", "/\\..\\..", "http://other/"}) {
+                           "//etc/passwd", "/\\..\\..", "http://other/", "/picture", "/page.js",
+                           "/picture/../../../etc/passwd", "/events/..", "/record.json"}) {
     const std::string got =
-        test::answer_to(server.port(), std::string("GET ") + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        test::answer_to(server.port(), std::string("GET ") + path +
+                                           "?token=secret&run=../../etc&number=/etc/passwd HTTP/1.1\r\n"
+                                           "Host: 127.0.0.1\r\n\r\n");
+    EXPECT_THAT(got, HasSubstr("HTTP/1.1 4")) << path;
     EXPECT_EQ(got.find("root:"), std::string::npos);
     EXPECT_EQ(got.find("200 OK"), std::string::npos) << got;
   }
+  // The server closes what its clients have left a moment later.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (open_files() > before && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(SlowLiveHostile, AThousandConnectionsTakeFewFilesAndOthersAreServedAgain) {
   HttpServer server(fine, {.connections = 16, .seconds_to_ask = 0.5});
   const std::int64_t before = resident_bytes();
+  const std::ptrdiff_t files = open_files();
   for (int round = 0; round < 10; ++round) {
     std::vector<std::unique_ptr<Client>> many;
     for (int i = 0; i < 100; ++i) many.push_back(std::make_unique<Client>(server.port()));
+    EXPECT_LE(open_files(), files + 100 + 17);  // theirs, and the server's
   }
   EXPECT_THAT(test::answer_to(server.port(), kAsk), HasSubstr("fine"));
   EXPECT_LT(resident_bytes() - before, std::int64_t{16} << 20);

@@ -32,7 +32,9 @@ TEST(LiveKeeper, AFailureIsToldOnce) {
   const auto board = std::make_shared<Board>();
   Keeper keeper(board, dir / "nowhere", 1000);
   keeper.write();
-  EXPECT_THAT(keeper.take_failure(), testing::HasSubstr("nowhere"));
+  const std::string why = keeper.take_failure();
+  EXPECT_THAT(why, testing::HasSubstr("nowhere"));
+  EXPECT_EQ(why.find('\n'), std::string::npos);
   board->set_state("running");
   keeper.write();
   EXPECT_EQ(keeper.take_failure(), "");

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/linear.h"
@@ -66,8 +69,33 @@ TEST(LiveLooks, ConfusionsAndTheWorst) {
   EXPECT_EQ(worst[0].taken_for, "1");
   EXPECT_LT(worst[0].probability, worst[1].probability);
   EXPECT_TRUE(worst[0].png.starts_with("\x89PNG"));
+  const data::DatasetPtr large = data::from_tensors({rand({4, 3, 300, 200}, rng), zeros({4})});
+  const std::string png = confusions.worst(*large, {}).at(0).png;
+  EXPECT_EQ(png.substr(16, 8), std::string("\0\0\0\x40\0\0\0\x60", 8));  // 64 wide, 96 high
   const data::DatasetPtr rows = data::from_tensors({zeros({4, 5}), zeros({4})});
   EXPECT_EQ(confusions.worst(*rows, {}).at(0).png, "");  // no picture
+}
+
+TEST(LiveLooks, ConfusionsOfWhatIsNoneAreRefusedOrLeftOut) {
+  EXPECT_THROW(Confusions(0), ConfigError);
+  EXPECT_THROW(Confusions(std::int64_t{1} << 40), ConfigError);
+  Confusions confusions(2, 2);
+  const Tensor labels = Tensor::from<std::int64_t>({2}, std::vector<std::int64_t>{0, 1});
+  EXPECT_THROW(confusions.look({}, {labels}), ShapeError);
+  EXPECT_THROW(confusions.look({zeros({2, 3})}, {labels}), ShapeError);
+  EXPECT_THROW(confusions.look({zeros({3, 2})}, {labels}), ShapeError);
+  EXPECT_THROW(confusions.look({zeros({2})}, {labels}), ShapeError);
+  confusions.look({Tensor::of({2, 2}, {NAN, 1, 0, 1})}, {labels});
+  EXPECT_EQ(confusions.table({}).counts, (std::vector<std::int64_t>{0, 0, 0, 1}));
+}
+
+TEST(LiveLooks, LayersAreNamedWithoutACallToo) {
+  Rng rng(1);
+  nn::Sequential net(nn::Linear(2, 3, rng), nn::ReLU(), nn::Linear(3, 1, rng));
+  const auto layers = layers_of(net);
+  ASSERT_EQ(layers.size(), 2);
+  EXPECT_EQ(layers[1].name, "2");
+  EXPECT_EQ(layers[1].parameters, 4);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Record example() {
   r.notes = {{20, 2, "slow", true}};
   r.layers = {{"0", "Linear", "[n, 3]", 12}};
   r.confusion = {{"a", "b"}, {5, 1, 0, 4}};
-  r.worst = {{"7", "a", "b", 0.01, r.pictures[0].png}};
+  r.worst = {{"7", "a", "b", 0.01, r.pictures[0].png.text()}};
   return r;
 }
 
@@ -56,7 +56,7 @@ TEST(LiveRecord, AFileHoldsAll) {
   save_record(example(), dir.path());
   const Record r = load_record(dir.path());
   EXPECT_EQ(to_json(r), to_json(example()));
-  EXPECT_EQ(r.pictures.at(0).png, example().pictures[0].png);
+  EXPECT_EQ(r.pictures.at(0).png.text(), example().pictures[0].png.text());
   EXPECT_EQ(r.series.at(0).values.at(0), 0.5);
   EXPECT_TRUE(std::isnan(r.series.at(0).values.at(1)));  // JSON knows no infinity
   EXPECT_EQ(r.confusion->counts, (std::vector<std::int64_t>{5, 1, 0, 4}));

@@ -185,7 +185,7 @@ constexpr const char* kDraw = "draw";
 // The last drawing, for the preview and the score. A signal during it ends it.
 int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* list,
            const field::Fitter& fitter, const field::Signal& truth, const std::vector<field::Reason>& reasons,
-           const train::RunResult& run, const StopOnSignal& signal) {
+           const train::RunResult& run, const StopOnSignal& signal, LiveRun& live) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
   // Closing after the last step changes the field, so the preview is drawn once more.
@@ -215,6 +215,7 @@ int finish(const FitFlags& flags, Context& context, const Ranks& ranks, Rows* li
     return !signal.requested();
   });
   line.finish();
+  show_score(live, *score, truth.is_sound());
   if (const std::string doubt = score->doubt(chooses_how(flags)); !doubt.empty() && !context.quiet)
     print_warning(flags.input + " " + doubt);
   if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
@@ -259,16 +260,11 @@ nlohmann::json facts_of_fit(const FitFlags& flags, const field::Fitter& fitter, 
           {"--threads", num_threads()}};
 }
 
-LiveRun::Options live_options(const FitFlags& flags) {
-  return {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
-          flags.checkpoints.resume};
-}
-
 // `priors` are read for the first picture.
 int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& priors, Rows* list = nullptr) {
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
-  if (!flags.dry_run) stop.emplace();
+  if (!flags.dry_run) stop.emplace(note_of_stop(context.quiet));
   const DeviceChoice device = ranks.choose_device(flags.device);
   if (ranks.is_first()) check_flags(flags, context);
   if (flags.in_parts && ranks.alone())
@@ -324,7 +320,11 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   FitWatchers watchers({flags.preview, flags.preview_every}, std::move(film),
                        context.quiet ? PictureWay::off : picture_way(flags.picture, stderr_terminal()),
                        fitter.field(), line);
-  LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
+  LiveRun::Options seen;
+  if (ranks.is_first())
+    seen = {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
+            flags.checkpoints.resume, [&line](const std::string& text) { line.note(text); }};
+  LiveRun live(seen, context);
   const auto save_now = [&] { fitter.field().save(flags.output); };
   show_fit(live, fitter, truth,
            flags.checkpoints.directory.empty() ? std::function<void()>(save_now) : nullptr);
@@ -338,15 +338,26 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                              on_one_line(flags.checkpoints.directory), resume));
   }
   std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
+  bool has_learned = false;
+  train::Events events = events_for(flags, context, line, watchers, signal, ranks);
+  events.on_step = [&has_learned, tell = events.on_step](std::int64_t step, double loss) {
+    has_learned = true;
+    if (tell) tell(step, loss);
+  };
   const auto teaching = [&](double part) {
     line.update(part, "finding what lies between the pixels");
     return !is_stopped();
   };
-  const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
-  const train::RunResult run = fitter.run(
-      flags.checkpoints,
-      live.listening(events_for(flags, context, line, watchers, signal, ranks), fitter.field().network()),
-      teaching, closing);
+  bool is_kept = false;
+  const auto closing = [&](double part) {  // which may take long, and a second signal ends it
+    if (is_stopped() && has_learned && ranks.is_first() && !std::exchange(is_kept, true)) {
+      save_now();
+      line.note(fmt::format("{} holds the field so far; its pixels are now made exact", flags.output));
+    }
+    line.update(part, "making the pixels exact");
+  };
+  const train::RunResult run =
+      fitter.run(flags.checkpoints, live.listening(events, fitter.field().network()), teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {
@@ -370,7 +381,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
     print_note(how_to_go_on(flags, context, ranks, run.steps));
-  return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal);
+  return finish(flags, context, ranks, list, fitter, truth, reasons, run, signal, live);
 }
 
 void check_several(const FitFlags& flags) {
@@ -392,6 +403,7 @@ int fit_all(const FitFlags& flags, Context& context, Ranks& ranks) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;
   if (jobs.size() > 1) check_several(flags);
+  if (flags.dry_run) refuse_looks("--dry-run", flags.live, flags.profile);
   if (jobs.size() > 1 || flags.dry_run)
     ranks.must_be_alone(flags.dry_run ? "--dry-run" : "a fit of several files");
   std::optional<ModelFolder> folder;

@@ -5,14 +5,18 @@
 #include <functional>
 
 #include "veldt/app/live_run.h"
+#include "veldt/app/score.h"
 #include "veldt/field/fit.h"
 #include "veldt/field/signal.h"
 
 namespace veldt::app {
 
-// Shows the field's pictures, at most 384 pixels along the longer side, the truth beside them, and the
-// choices as facts. Keeps references. `save`: what to save when a viewer asks and there are no checkpoints.
+// Shows the field's pictures, at most 384 pixels along the longer side (of a sound the waveform around its
+// loudest moment), the truth beside them, and the choices as facts. Keeps references. `save`: what to save
+// when a viewer asks and there are no checkpoints.
 void show_fit(LiveRun& live, const field::Fitter& fitter, const field::Signal& truth,
               std::function<void()> save);
+
+void show_score(LiveRun& live, const FitScore& score, bool is_sound);
 
 }  // namespace veldt::app

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <cmath>
 #include <ctime>
 #include <thread>
 
@@ -28,14 +29,17 @@ live::ServerOptions address_in(const io::Source& source, const std::string& text
   if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
     at.host = text.substr(0, colon);
     port = text.substr(colon + 1);
+    if (at.host == "localhost") at.host = "127.0.0.1";
     if (at.host.starts_with('[') && at.host.ends_with(']')) at.host = at.host.substr(1, at.host.size() - 2);
   }
   try {
     at.port = static_cast<int>(io::count_from(source, port, {.least = 0, .most = 65535}));
   } catch (const UsageError&) {
-    throw io::bad_value(
-        source, text, "it is a port, 0 to 65535, or an address and a port",
-        "use 8080 or 0.0.0.0:8080; what follows --live is taken for it, so name pictures before");
+    throw io::bad_value(source, text, "it is a port, 0 to 65535, or HOST:PORT",
+                        fmt::format("use {} 8080 or {} 0.0.0.0:8080{}", source.name, source.name,
+                                    source.name == "--live"
+                                        ? "; what follows it is taken for its value, so name pictures before"
+                                        : ""));
   }
   return at;
 }
@@ -88,6 +92,23 @@ std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFl
                     "watch the run and stop it, and what is sent can be read on the way",
                     server->address()));
   return server;
+}
+
+void refuse_looks(const char* mode, const LiveFlags& live, const ProfileFlags& profile) {
+  const char* const given = live.live                   ? "--live"
+                            : !live.tensorboard.empty() ? "--tensorboard"
+                            : !profile.trace.empty()    ? "--trace"
+                                                        : nullptr;
+  if (given != nullptr)
+    throw UsageError(fmt::format("{} cannot be used with {}", given, mode),
+                     fmt::format("it shows a run, and {} is none", mode),
+                     fmt::format("leave out {} or {}", given, mode));
+}
+
+void Budget::leave_out(std::chrono::duration<double> pause) {
+  const auto time = std::chrono::duration_cast<Clock::duration>(pause);
+  if (first_) *first_ += time;
+  if (done_) *done_ += time;
 }
 
 void Budget::spend(const std::function<void()>& work) {
@@ -146,6 +167,19 @@ void LiveRun::note(const std::string& text, bool is_warning) {
   board_->add_note({.step = step_, .seconds = seconds_, .text = text, .is_warning = is_warning});
 }
 
+// Markdown, as TensorBoard shows texts.
+std::string LiveRun::facts_as_table() const {
+  const auto cell = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find_first_of("|\n`", at)) != std::string::npos;)
+      text[at] = text[at] == '|' ? '/' : ' ';
+    return text;
+  };
+  std::string table = "| | | |\n|---|---|---|\n";
+  for (const live::Fact& f : board_->record().facts)
+    table += fmt::format("| {} | {} | `{}` |\n", cell(f.group), cell(f.name), cell(f.value));
+  return table;
+}
+
 train::Events LiveRun::listening(train::Events events, const nn::Module& model) {
   if (!is_on()) return events;
   train::Events both = events;
@@ -157,6 +191,7 @@ train::Events LiveRun::listening(train::Events events, const nn::Module& model) 
     if (!options_.folder.empty()) keeper_ = std::make_unique<live::Keeper>(board_, options_.folder);
     board_->set_state("running");
     if (!options_.flags.tensorboard.empty()) events_.emplace(options_.flags.tensorboard, step);
+    tell_tensorboard([&](live::EventFile& to) { to.add_text("run", step, facts_as_table()); });
     step_ = step;
     if (step > 0) note(fmt::format("resumed at step {}", step));
     if (events.on_start) events.on_start(step);
@@ -200,10 +235,14 @@ bool LiveRun::should_save() {
 void LiveRun::hold(const std::function<bool()>& should_stop) {
   if (!control_.is_paused()) return;
   board_->set_state("paused");
+  if (options_.say) options_.say("paused from the page, which can let it go on");
+  const auto begun = std::chrono::steady_clock::now();
   while (control_.is_paused() && !should_stop()) {
     if (control_.wants_save()) break;  // it is saved after a step, and then pauses again
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  for (Budget* budget : {&pictures_, &norms_, &histograms_, &samples_})
+    budget->leave_out(std::chrono::steady_clock::now() - begun);
   board_->set_state("running");
 }
 
@@ -246,7 +285,7 @@ void LiveRun::on_progress(const train::Progress& progress, const nn::Module& mod
   pictures_.spend([&] { draw(progress.step); });
   if (!keeper_) return;
   if (const std::string failure = keeper_->take_failure(); !failure.empty() && warn_)
-    warn_(fmt::format("{}; the run goes on without its record", failure));
+    warn_(fmt::format("the run's record is not kept: {}; the run goes on, and tries again", failure));
 }
 
 void LiveRun::draw(std::int64_t step, bool is_last) {
@@ -276,6 +315,8 @@ void LiveRun::add(const train::Evaluation& evaluation) {
   if (!is_on()) return;
   board_->add(evaluation);
   tell_tensorboard([&](live::EventFile& events) {
+    if (std::isfinite(evaluation.train_loss))
+      events.add_scalar("train/loss", evaluation.step, evaluation.train_loss);
     for (const auto& [name, value] : evaluation.scores)
       events.add_scalar("val/" + name, evaluation.step, value);
     events.flush();
@@ -301,8 +342,24 @@ void LiveRun::finish(const std::string& state, std::int64_t step) {
     record.seconds_left = -1;
   });
   is_finished_ = true;
-  if (options_.folder.empty()) return;
   keeper_.reset();  // it may be writing an earlier state
+  write_files();
+}
+
+void LiveRun::set_scores(const train::Scores& scores) {
+  if (!is_on()) return;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [name, value] : scores) texts.emplace_back(name, fmt::format("{:.5g}", value));
+  set_facts("scores", texts);
+  tell_tensorboard([&](live::EventFile& events) {
+    for (const auto& [name, value] : scores) events.add_scalar("final/" + name, step_, value);
+    events.flush();
+  });
+  if (is_finished_) write_files();
+}
+
+void LiveRun::write_files() const {
+  if (options_.folder.empty()) return;
   try {
     live::save_record(board_->record(), options_.folder);
     io::write_file(options_.folder + "/report.html", live::report_page({{options_.title, board_->record()}}));

@@ -12,6 +12,7 @@
 
 #include "veldt/app/frame.h"
 #include "veldt/app/live_flags.h"
+#include "veldt/app/profiling.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/live/board.h"
 #include "veldt/live/event_file.h"
@@ -19,6 +20,7 @@
 #include "veldt/live/site.h"
 #include "veldt/nn/module.h"
 #include "veldt/train/events.h"
+#include "veldt/train/metric.h"
 
 namespace veldt::app {
 
@@ -29,6 +31,9 @@ void add_page_address(VerbOptions& verb, const std::string& name, const std::str
 // Opens the page and says where; warns if others than this machine reach it. `site` must live as long.
 std::unique_ptr<live::HttpServer> open_page(const live::Site& site, const LiveFlags& flags);
 
+// Throws UsageError if something is to be looked at that `mode` ("--dry-run") does not do.
+void refuse_looks(const char* mode, const LiveFlags& live, const ProfileFlags& profile);
+
 // Says when something that costs time may be done again: not sooner than some seconds after the last time,
 // and as long as all of it takes at most a share of the time that has passed, and some seconds at the start.
 class Budget {
@@ -37,6 +42,8 @@ class Budget {
       : share_(share), at_start_(at_start), least_(least_seconds) {}
   // Does it if it is time.
   void spend(const std::function<void()>& work);
+  // A pause is no time that has passed.
+  void leave_out(std::chrono::duration<double> pause);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,6 +59,7 @@ class LiveRun {
     std::string title;
     std::string folder;    // whose record.json and report.html are kept; empty: none
     bool resumes = false;  // what the folder's record has is gone on with
+    std::function<void(const std::string&)> say = {};  // a note on the terminal
   };
   // Does nothing at all without a page and folders.
   LiveRun(const Options& options, const Context& context);
@@ -77,6 +85,8 @@ class LiveRun {
   void add_picture(const std::string& name, std::int64_t step, const Tensor& levels);
   void add_text(const std::string& name, std::int64_t step, const std::string& text);
   void set_facts(const std::string& group, const std::vector<std::pair<std::string, std::string>>& facts);
+  // What came of it, as facts and for TensorBoard; also after finish().
+  void set_scores(const train::Scores& scores);
   // The last picture, the record and the report; in `state`.
   void finish(const std::string& state, std::int64_t step);
 
@@ -89,6 +99,8 @@ class LiveRun {
   void hold(const std::function<bool()>& should_stop);
   bool should_save();
   void note(const std::string& text, bool is_warning = false);
+  void write_files() const;
+  std::string facts_as_table() const;
 
   Options options_;
   std::shared_ptr<live::Board> board_;

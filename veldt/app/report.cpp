@@ -22,18 +22,18 @@ struct ReportFlags {
 };
 
 int write_report(ReportFlags flags, Context& context) {
-  const auto folders = run_folders(flags.runs);
+  const std::vector<RunRecord> runs = read_runs(flags.runs);
   if (flags.output.empty()) {
-    if (folders.size() > 1)
-      throw UsageError("a report of several runs needs a name", fmt::format("there are {}", folders.size()),
+    if (runs.size() > 1)
+      throw UsageError("a report of several runs needs a name", fmt::format("there are {}", runs.size()),
                        "say where it goes: -o compared.html");
-    flags.output = folders[0].second + "/report.html";
+    flags.output = runs[0].folder + "/report.html";
   }
   if (!flags.output.ends_with(".html"))
     throw UsageError(fmt::format("cannot write {}", flags.output), "a report is a page", "name it .html");
   check_output(flags.output, "--output", {}, context);
   std::vector<std::pair<std::string, live::Record>> records;
-  for (const auto& [name, folder] : folders) records.emplace_back(name, live::load_record(folder));
+  for (const RunRecord& run : runs) records.emplace_back(run.name, run.record);
   const std::string page = live::report_page(records);
   io::write_file(flags.output, page);
   if (context.json)

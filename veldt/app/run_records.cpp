@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
+#include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/io/directory.h"
-#include "veldt/live/record.h"
 
 namespace veldt::app {
 
@@ -68,6 +69,23 @@ std::vector<std::pair<std::string, std::string>> run_folders(const std::vector<s
     }
   }
   return named;
+}
+
+std::vector<RunRecord> read_runs(const std::vector<std::string>& paths) {
+  std::vector<RunRecord> runs;
+  std::exception_ptr first;
+  std::vector<std::string> unreadable;
+  for (const auto& [name, folder] : run_folders(paths)) {
+    try {
+      runs.push_back({name, folder, live::load_record(folder)});
+    } catch (const IoError& e) {
+      if (!first) first = std::current_exception();
+      unreadable.push_back(fmt::format("{} is left out: {} ({})", folder, e.summary(), e.why()));
+    }
+  }
+  if (runs.empty()) std::rethrow_exception(first);
+  for (const std::string& text : unreadable) print_warning(text);
+  return runs;
 }
 
 }  // namespace veldt::app

@@ -330,9 +330,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     save(scores);
   }
   report_training(flags, context, training, result, scores);
-  std::vector<std::pair<std::string, std::string>> texts;
-  for (const auto& [name, value] : scores) texts.emplace_back(name, fmt::format("{:.5g}", value));
-  live.set_facts("scores", texts);
+  live.set_scores(scores);
   live.finish("done", result.run.steps);
 }
 
@@ -383,7 +381,11 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
     throw UsageError("--exact and --sync-batch-norm contradict each other",
                      "parts are computed one after the other, and a batch norm would want all at once",
                      "leave one out");
-  if (flags.find_rate || flags.overfit) ranks.must_be_alone(flags.find_rate ? "--find-rate" : "--overfit");
+  if (flags.find_rate || flags.overfit) {
+    const char* const mode = flags.find_rate ? "--find-rate" : "--overfit";
+    ranks.must_be_alone(mode);
+    refuse_looks(mode, flags.live, flags.profile);
+  }
   if (recipe.acts()) {
     ranks.must_be_alone("training an agent");
     if (flags.exact > 0)
@@ -422,7 +424,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
       print_note(fmt::format("checkpoints are in {}; if a process is lost, launch again: {}",
                              in_run(flags, "checkpoints"), resume));
   }
-  const StopOnSignal signal;
+  const StopOnSignal signal(note_of_stop(context.quiet));
   const std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
@@ -437,7 +439,10 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
-  LiveRun live(ranks.is_first() ? live_options(flags) : LiveRun::Options(), context);
+  LiveRun live(ranks.is_first()
+                   ? options_of_live(flags, [&view](const std::string& text) { view.note(text); })
+                   : LiveRun::Options(),
+               context);
   show_training(live, recipe, training.data, training.model, device.device);
   events = live.listening(events, training.model);
   Profiling profiling(ranks.alone() ? flags.profile : ProfileFlags());

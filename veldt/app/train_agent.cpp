@@ -67,6 +67,7 @@ class AgentView {
     line_.print(text);
   }
   void warn(const std::string& text) { line_.warn(text); }
+  void note(const std::string& text) { line_.note(text); }
   void finish() { line_.finish(); }
 
  private:
@@ -207,7 +208,7 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
         recipe.acting.copies, recipe.acting.environment,
         recipe.steps > 0 ? fmt::format("{} steps", recipe.steps) : fmt::format("{} s", recipe.seconds),
         flags.out, device.reason));
-  const StopOnSignal signal;
+  const StopOnSignal signal(note_of_stop(context.quiet));
   AgentView view(context.quiet);
   train::Events events;
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
@@ -217,13 +218,14 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
     if (flags.resume && step == 0 && !context.quiet)
       print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
   };
-  LiveRun live(live_options(flags), context);
+  LiveRun live(options_of_live(flags, [&view](const std::string& text) { view.note(text); }), context);
   show_recipe(live, recipe, device.device);
   events = live.listening(events, *learner.policy);
   Profiling profiling(flags.profile);
   const rl::FitResult result = rl::fit(*learner.agent, options, events, [&](const rl::Evaluation& e) {
     view.update(e);
-    live.board().add_value("val return", e.step, e.seconds, e.returns.mean);
+    live.add(
+        {.step = e.step, .train_loss = e.loss, .seconds = e.seconds, .scores = {{"return", e.returns.mean}}});
   });
   view.finish();
   profiling.finish();
@@ -249,6 +251,7 @@ int train_agent(TrainFlags flags, const recipe::Recipe& recipe, Context& context
       view.warn(fmt::format("{} ({})", e.summary(), e.why()));
     }
     report_agent(flags, context, recipe, learner, result, scores);
+    live.set_scores(scores);
   }
   if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   return signal.requested() ? signal.exit_code() : kOk;

@@ -37,8 +37,9 @@ void add_values(const nlohmann::ordered_json& given, const std::string& path,
 
 }  // namespace
 
-LiveRun::Options live_options(const TrainFlags& flags) {
-  return {flags.live, std::filesystem::path(flags.config).stem().string(), flags.out, flags.resume};
+LiveRun::Options options_of_live(const TrainFlags& flags, std::function<void(const std::string&)> say) {
+  return {flags.live, std::filesystem::path(flags.config).stem().string(), flags.out, flags.resume,
+          std::move(say)};
 }
 
 void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device) {
@@ -76,8 +77,10 @@ TestOutcome::TestOutcome(const recipe::Recipe& recipe, const recipe::Data& data)
 
 train::Trainer::Look TestOutcome::look() {
   if (!confusions_) return {};
-  return [this](const TensorList& outputs, const data::Batch& batch) {
-    if (outputs.at(0).rank() == 2 && batch.back().rank() == 1) confusions_->look(outputs, batch);
+  const std::int64_t classes = data_.facts.model.outputs;
+  return [this, classes](const TensorList& outputs, const data::Batch& batch) {
+    if (outputs.at(0).rank() == 2 && outputs[0].size(1) == classes && batch.back().rank() == 1)
+      confusions_->look(outputs, batch);
   };
 }
 

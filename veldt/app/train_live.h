@@ -2,8 +2,10 @@
 // Tests: tests/app/live_test.cpp, tests/app/pages_test.py
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "veldt/app/live_run.h"
 #include "veldt/app/train_flags.h"
@@ -14,7 +16,8 @@
 
 namespace veldt::app {
 
-LiveRun::Options live_options(const TrainFlags& flags);
+// `say`: puts a note on the terminal.
+LiveRun::Options options_of_live(const TrainFlags& flags, std::function<void(const std::string&)> say);
 // The recipe's values as facts.
 void show_recipe(LiveRun& live, const recipe::Recipe& recipe, Device device);
 // The same, and the network's layers, as far as it takes a single input; of a text samples. Keeps references.

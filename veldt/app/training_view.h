@@ -22,6 +22,7 @@ class TrainingView {
   void update(const train::Progress& progress);
   void update(const train::Evaluation& evaluation);
   void warn(const std::string& text) { line_.warn(text); }
+  void note(const std::string& text) { line_.note(text); }
   void finish() { line_.finish(); }
 
  private:

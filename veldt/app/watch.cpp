@@ -26,9 +26,8 @@ struct WatchFlags {
 // A run's folder, and the board that shows it.
 class WatchedRun {
  public:
-  explicit WatchedRun(std::string folder) : folder_(std::move(folder)), seen_(when()) {
-    board = std::make_shared<live::Board>(live::load_record(folder_));
-  }
+  explicit WatchedRun(RunRecord run)
+      : board(std::make_shared<live::Board>(std::move(run.record))), folder_(std::move(run.folder)) {}
   // A record that is gone, or that cannot be read, is not shown; the one before stays.
   void look_again() {
     const auto now = when();
@@ -50,15 +49,16 @@ class WatchedRun {
   }
 
   std::string folder_;
-  std::pair<std::int64_t, std::int64_t> seen_;
+  std::pair<std::int64_t, std::int64_t> seen_{};  // it is read again, as it may have changed meanwhile
 };
 
 int watch(const WatchFlags& flags, Context& context) {
   const StopOnSignal signal;
   std::vector<WatchedRun> watched;
   live::Site site(live::is_loopback(flags.page.at.host));
-  for (const auto& [name, folder] : run_folders(flags.runs)) {
-    watched.emplace_back(folder);
+  for (RunRecord& run : read_runs(flags.runs)) {
+    const std::string name = run.name;
+    watched.emplace_back(std::move(run));
     site.add(name, watched.back().board);
   }
   const auto server = open_page(site, flags.page);

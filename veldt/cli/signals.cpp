@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 
@@ -18,6 +19,7 @@ namespace {
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t was_urgent = 0;  // there was a SIGINT or SIGTERM
 volatile std::sig_atomic_t continued = 0;   // how often
+const char* volatile note_of_first = nullptr;
 
 constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM, SIGCONT};
 std::array<struct sigaction, kSignals.size()> old_actions;
@@ -39,14 +41,21 @@ void on_signal(int signal_number) {
     ::_exit(kInterrupted + signal_number);
   }
   if (is_urgent) was_urgent = 1;
+  if (is_urgent && note_of_first != nullptr) {
+    const int kept = errno;
+    say_from_handler(note_of_first);
+    errno = kept;
+    continued = continued + 1;
+  }
   if (received == 0) received = signal_number;
 }
 
 }  // namespace
 
-StopOnSignal::StopOnSignal() {
+StopOnSignal::StopOnSignal(const char* note) {
   received = 0;
   was_urgent = 0;
+  note_of_first = note;
   stack_t stack{};
   stack.ss_sp = handler_stack;
   stack.ss_size = sizeof handler_stack;
@@ -68,6 +77,11 @@ StopOnSignal::~StopOnSignal() {
 }
 
 bool StopOnSignal::requested() const { return received != 0; }
+
+const char* note_of_stop(bool quiet) {
+  if (quiet && ::isatty(STDERR_FILENO) != 1) return nullptr;
+  return "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once";
+}
 
 int times_continued() { return continued; }
 

@@ -11,7 +11,8 @@ namespace veldt::cli {
 // at a time.
 class StopOnSignal {
  public:
-  StopOnSignal();
+  // `note` (a literal, or null) is a line that the first SIGINT or SIGTERM writes to stderr, at once.
+  explicit StopOnSignal(const char* note = nullptr);
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;
@@ -22,8 +23,11 @@ class StopOnSignal {
   int exit_code(bool was_asked = false) const;
 };
 
-// How often the process was stopped (Ctrl-Z) and went on while there was such an object: what it had drawn on
-// its terminal is no longer where it was.
+// What a run that saves says then; null if it is to be `quiet` and nobody sits at a terminal.
+const char* note_of_stop(bool quiet);
+
+// How often the process was stopped (Ctrl-Z) and went on while there was such an object, or wrote a note of a
+// signal: what it had drawn on its terminal is no longer where it was.
 int times_continued();
 
 }  // namespace veldt::cli

@@ -14,8 +14,17 @@
 namespace veldt::cli {
 namespace {
 
-// While write_stderr() writes; all that a handler reads.
+// While write_stderr() writes, and what a handler had to say meanwhile.
 volatile std::sig_atomic_t is_writing = 0;
+const char* volatile waiting_line = nullptr;
+
+void put_line(const char* line) {
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;  // whose live line has no end
+  for (const std::string_view text :
+       {std::string_view(is_terminal ? "\n" : ""), std::string_view(line), std::string_view("\n")}) {
+    [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+}
 
 // The first of these that is set counts, as in setlocale().
 bool locale_is_utf8() {
@@ -61,6 +70,17 @@ void write_stderr(std::string_view text) {
     }
   }
   is_writing = 0;
+  if (const char* const line = waiting_line; line != nullptr) {
+    waiting_line = nullptr;
+    put_line(line);
+  }
+}
+
+void say_from_handler(const char* line) {
+  if (is_writing != 0)
+    waiting_line = line;
+  else
+    put_line(line);
 }
 
 void leave_stderr() {

@@ -27,6 +27,9 @@ void write_stderr(std::string_view text);
 // For a signal's handler that ends the process: moves past the live line, and out of a control sequence if
 // write_stderr() was in the middle of one.
 void leave_stderr();
+// For a handler that goes on: a line, below the live one on a terminal. In the middle of a write_stderr() it
+// waits for its end. The text must stay: a literal.
+void say_from_handler(const char* line);
 
 // Text from a file or a path, by escape_controls(): such text is only printed in this form.
 std::string on_one_line(std::string_view text);

@@ -9,6 +9,8 @@
 namespace veldt::live {
 namespace {
 
+bool is_same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 // The most recent are kept.
 template <class Part> void keep_last(std::vector<Part>& parts, std::size_t most) {
   if (parts.size() > most) parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(most));
@@ -25,7 +27,8 @@ void Board::replace(Record record) {
     return before.name == now.name &&
            (before.merged != now.merged ||
             (before.steps.size() <= now.steps.size() &&
-             std::equal(before.steps.begin(), before.steps.end(), now.steps.begin())));
+             std::equal(before.steps.begin(), before.steps.end(), now.steps.begin()) &&
+             std::equal(before.values.begin(), before.values.end(), now.values.begin(), is_same_number)));
   };
   bool is_same = record.series.size() >= record_.series.size();
   for (std::size_t i = 0; is_same && i < record_.series.size(); ++i)
@@ -38,11 +41,20 @@ void Board::replace(Record record) {
       if (record_.pictures[i].png == now.png) number = numbers_[i];
     numbers.push_back(number == 0 ? next_number_++ : number);
   }
+  ++version_;
+  const auto mark = [this](std::uint64_t& part, bool is_other) {
+    if (is_other) part = version_;
+  };
+  mark(pictures_, numbers_ != numbers || record_.pictures != record.pictures);
+  mark(texts_, record_.texts != record.texts);
+  mark(notes_, record_.notes != record.notes);
+  mark(facts_, record_.facts != record.facts);
+  mark(outcome_, record_.layers != record.layers || record_.confusion != record.confusion ||
+                     record_.worst != record.worst);
   numbers_ = std::move(numbers);
   record_ = std::move(record);
   places_.clear();
   for (std::size_t i = 0; i < record_.series.size(); ++i) places_[record_.series[i].name] = i;
-  pictures_ = texts_ = notes_ = facts_ = outcome_ = ++version_;
 }
 
 void Board::add(const train::Progress& p) {
@@ -134,7 +146,11 @@ void Board::add_text(Text text) {
 void Board::add_note(Note note) {
   const std::lock_guard lock(mutex_);
   record_.notes.push_back(std::move(note));
-  keep_last(record_.notes, Record::kMostNotes);
+  if (record_.notes.size() > Record::kMostNotes) {  // warnings stay longest
+    const auto plain =
+        std::find_if(record_.notes.begin(), record_.notes.end(), [](const Note& n) { return !n.is_warning; });
+    record_.notes.erase(plain == record_.notes.end() ? record_.notes.begin() : plain);
+  }
   changed(notes_);
 }
 
@@ -186,6 +202,7 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
   };
   std::vector<Part> parts;
   std::vector<std::uint64_t> numbers;
+  std::vector<double> newest;
   Record copy;
   Seen before;
   {
@@ -205,6 +222,7 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
     seen.series.resize(record_.series.size());
     for (std::size_t i = 0; i < record_.series.size(); ++i) {
       const Series& s = record_.series[i];
+      newest.push_back(s.newest);
       auto& [merged, points] = seen.series[i];
       const std::size_t first = merged == s.merged && points <= s.steps.size() ? points : 0;
       if (first < s.steps.size() || merged != s.merged) parts.push_back({i, first, s.from(first)});
@@ -213,7 +231,7 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
     if (pictures_ != seen.pictures) {
       numbers = numbers_;
       for (const Snapshot& p : record_.pictures)
-        copy.pictures.push_back({p.name, p.step, p.seconds, pictures_inside ? p.png : ""});
+        copy.pictures.push_back({p.name, p.step, p.seconds, pictures_inside ? p.png : SharedBytes()});
     }
     if (texts_ != seen.texts) copy.texts = record_.texts;
     if (notes_ != seen.notes) copy.notes = record_.notes;
@@ -225,7 +243,7 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
     }
     seen = {version_, generation_, std::move(seen.series), pictures_, texts_, notes_, facts_, outcome_};
   }
-  std::string news = "{\"status\":" + status_json(copy);
+  std::string news = "{\"status\":" + status_json(copy) + ",\"newest\":" + numbers_json(newest);
   for (std::size_t i = 0; i < parts.size(); ++i)
     news += (i == 0 ? ",\"series\":[" : ",") + series_json(parts[i].series, parts[i].number, parts[i].first);
   if (!parts.empty()) news += "]";
@@ -238,10 +256,11 @@ std::string Board::news(Seen& seen, bool pictures_inside) const {
   return news + "}";
 }
 
-std::string Board::png(std::uint64_t number) const {
+SharedBytes Board::png(std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto at = std::find(numbers_.begin(), numbers_.end(), number);
-  return at == numbers_.end() ? "" : record_.pictures[static_cast<std::size_t>(at - numbers_.begin())].png;
+  return at == numbers_.end() ? SharedBytes()
+                              : record_.pictures[static_cast<std::size_t>(at - numbers_.begin())].png;
 }
 
 }  // namespace veldt::live

@@ -62,7 +62,7 @@ class Board {
   // begins with everything. `pictures_inside`: their bytes too, else their numbers, for png().
   std::string news(Seen& seen, bool pictures_inside = false) const;
   // The picture of that number; empty if it is gone.
-  std::string png(std::uint64_t number) const;
+  SharedBytes png(std::uint64_t number) const;
 
  private:
   void add_to(const std::string& name, std::int64_t step, double seconds, double value,

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -103,6 +104,10 @@ EventFile::EventFile(const std::string& directory, std::int64_t step) {
     if (fd < 0 && errno == EEXIST && number < 1000) continue;
     if (fd < 0) io::throw_unwritable(path_, "create", errno);
     file_.reset(::fdopen(fd, "wb"));
+    if (file_ != nullptr) break;
+    const int why = errno;
+    ::close(fd);
+    io::throw_unwritable(path_, "open", why);
   }
   write(event_with(step,
                    [](pbf_writer& event) { event.add_string(event_field::file_version, "brain.Event:2"); }));
@@ -134,12 +139,17 @@ void EventFile::add_scalar(std::string_view tag, std::int64_t step, double numbe
 }
 
 void EventFile::add_histogram(std::string_view tag, std::int64_t step, const Tensor& given) {
-  std::vector<double> values = to(to(given, Device{}), DType::f64).values<double>();
-  std::erase_if(values, [](double v) { return !std::isfinite(v); });
-  if (values.empty()) return;
+  const Tensor all = contiguous(to(to(given, Device{}), DType::f32));
+  const std::span<const float> values(all.data<float>(), static_cast<std::size_t>(all.numel()));
+  double least = INFINITY, most = -INFINITY, count = 0;
+  for (const double v : values) {
+    if (!std::isfinite(v)) continue;
+    least = std::min(least, v);
+    most = std::max(most, v);
+    ++count;
+  }
+  if (count == 0) return;
   constexpr std::size_t kBuckets = 64;
-  const double least = *std::min_element(values.begin(), values.end());
-  const double most = *std::max_element(values.begin(), values.end());
   const double width = std::max(most - least, 1e-12 * std::max(1.0, std::fabs(least)));
   std::vector<double> limits, counts(kBuckets, 0);
   for (std::size_t i = 1; i <= kBuckets; ++i)
@@ -147,6 +157,7 @@ void EventFile::add_histogram(std::string_view tag, std::int64_t step, const Ten
                                    : least + width * static_cast<double>(i) / kBuckets);
   double sum = 0, squares = 0;
   for (const double v : values) {
+    if (!std::isfinite(v)) continue;
     sum += v;
     squares += v * v;
     counts[std::min(kBuckets - 1, static_cast<std::size_t>((v - least) / width * kBuckets))] += 1;
@@ -155,7 +166,7 @@ void EventFile::add_histogram(std::string_view tag, std::int64_t step, const Ten
     pbf_writer histogram(value, value_field::histo);
     histogram.add_double(1, least);
     histogram.add_double(2, most);
-    histogram.add_double(3, static_cast<double>(values.size()));
+    histogram.add_double(3, count);
     histogram.add_double(4, sum);
     histogram.add_double(5, squares);
     histogram.add_packed_double(6, limits.begin(), limits.end());

@@ -25,8 +25,8 @@ class EventFile {
 
   // Each throws IoError unwritable. What was added can be read after flush(), and once the object is gone.
   void add_scalar(std::string_view tag, std::int64_t step, double value);
-  // The distribution of all values of a tensor of floats, in 64 buckets; those that are not finite are left
-  // out.
+  // The distribution of all values of a tensor of floats (as f32), in 64 buckets; those that are not finite
+  // are left out.
   void add_histogram(std::string_view tag, std::int64_t step, const Tensor& values);
   // A PNG of that size and number of channels.
   void add_picture(std::string_view tag, std::int64_t step, std::string_view png, Size size, int channels);

@@ -46,10 +46,16 @@ void Keeper::write() {
   try {
     save_record(board_->record(), directory_);
     written_ = version;
+  } catch (const Error& e) {
+    fail(str(e.summary(), " (", e.why(), ")"));
   } catch (const std::exception& e) {
-    const std::lock_guard lock(mutex_);
-    if (!std::exchange(has_failed_, true)) failure_ = e.what();
+    fail(e.what());
   }
+}
+
+void Keeper::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(has_failed_, true)) failure_ = why;
 }
 
 std::string Keeper::take_failure() {

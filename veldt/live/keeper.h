@@ -23,11 +23,12 @@ class Keeper {
 
   // Writes what has not been written. A record that cannot be written stops no run.
   void write();
-  // Why the last one could not be written, once; else empty.
+  // Why one could not be written, in a line, the first time; else empty. It is tried again.
   std::string take_failure();
 
  private:
   void work(double every);
+  void fail(const std::string& why);
 
   std::shared_ptr<const Board> board_;
   std::string directory_;

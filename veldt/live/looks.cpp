@@ -12,6 +12,7 @@
 #include "veldt/nn/hooks.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/pooling.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
@@ -49,15 +50,18 @@ class LeafCalls : public nn::CallListener {
 };
 
 // An example's first tensor as a picture: [h, w], or [c, h, w] with 1 or 3 channels, from its least to its
-// greatest value; an empty text for anything else.
+// greatest value, scaled down to at most 96 pixels a side; an empty text for anything else.
 std::string picture_of(const Tensor& given) {
   const NoGrad off;
-  constexpr std::int64_t kMostSide = 512;
+  constexpr std::int64_t kMostShown = 96, kMostSide = 8192;
   Tensor x = to(given, DType::f32);
   if (x.rank() == 2) x = unsqueeze(x, 0);
   if (x.rank() != 3 || (x.size(0) != 1 && x.size(0) != 3) || x.size(1) < 2 || x.size(2) < 2 ||
       std::max(x.size(1), x.size(2)) > kMostSide)
     return "";
+  const std::int64_t longer = std::max(x.size(1), x.size(2));
+  const auto side = [longer](std::int64_t n) { return std::max<std::int64_t>(1, n * kMostShown / longer); };
+  if (longer > kMostShown) x = adaptive_avg_pool2d(x, {side(x.size(1)), side(x.size(2))});
   const double low = min(x).item(), high = max(x).item();
   if (!std::isfinite(low) || !std::isfinite(high)) return "";
   return io::png_bytes(contiguous(permute((x - low) * (1 / std::max(high - low, 1e-12)), {1, 2, 0})));
@@ -90,7 +94,7 @@ std::vector<std::pair<std::string, double>> gradient_norms(const nn::Module& mod
   return norms;
 }
 
-std::vector<LayerLine> layers_of(nn::Module& model, const Tensor& input) {
+std::vector<LayerLine> layers_of(const nn::Module& model, const Tensor& input) {
   const nn::Evaluating now(model);
   const NoGrad off;
   LeafCalls calls(model);
@@ -98,17 +102,40 @@ std::vector<LayerLine> layers_of(nn::Module& model, const Tensor& input) {
   return calls.lines;
 }
 
-Confusions::Confusions(std::int64_t classes, std::size_t worst)
-    : classes_(classes), most_(worst), counts_(static_cast<std::size_t>(classes * classes)) {}
+std::vector<LayerLine> layers_of(const nn::Module& model) {
+  std::vector<LayerLine> lines;
+  for (const auto& [name, module] : model.named_modules()) {
+    std::int64_t own = module->parameter_count();
+    for (const auto& [below, inner] : module->children()) own -= inner->parameter_count();
+    if (own > 0 && lines.size() < Record::kMostLayers) lines.push_back({name, module->title(), "", own});
+  }
+  return lines;
+}
+
+Confusions::Confusions(std::int64_t classes, std::size_t worst) : classes_(classes), most_(worst) {
+  constexpr std::int64_t kMostClasses = 10'000;
+  if (classes < 1 || classes > kMostClasses)
+    throw ConfigError(str("confusions of ", classes, " classes cannot be counted"),
+                      str("there are 1 to ", kMostClasses), "give the number of the network's outputs");
+  counts_.resize(static_cast<std::size_t>(classes * classes));
+}
 
 void Confusions::look(const TensorList& outputs, const data::Batch& batch) {
-  const Tensor &y = outputs.at(0), labels = batch.back();
+  if (outputs.empty() || batch.empty())
+    throw ShapeError("there is nothing to count", "outputs or the batch are empty", "give logits and labels");
+  const Tensor &y = outputs[0], labels = batch.back();
+  if (y.rank() != 2 || y.size(1) != classes_ || labels.rank() != 1 || labels.size(0) != y.size(0))
+    throw ShapeError(
+        "confusions cannot be counted",
+        str("outputs are ", y.shape(), " and labels ", labels.shape(), ", of ", classes_, " classes"),
+        "give logits [n, classes] and labels [n]");
   const std::vector<float> p = to(softmax(to(y, DType::f32), 1), Device{}).values<float>();
   const std::vector<std::int64_t> truth = to(to(labels, Device{}), DType::i64).values<std::int64_t>();
   const auto less_bad = [](const Bad& a, const Bad& b) { return a.probability < b.probability; };
   for (std::size_t i = 0; i < truth.size(); ++i, ++seen_) {
     if (truth[i] < 0 || truth[i] >= classes_) continue;  // is not counted
     const float* row = p.data() + i * static_cast<std::size_t>(classes_);
+    if (!std::isfinite(row[truth[i]])) continue;  // a softmax has one such value only among others
     const std::int64_t taken_for = std::max_element(row, row + classes_) - row;
     ++counts_[static_cast<std::size_t>(truth[i] * classes_ + taken_for)];
     bad_.push_back({seen_, truth[i], taken_for, row[truth[i]]});

@@ -19,10 +19,14 @@ namespace veldt::live {
 std::vector<std::pair<std::string, double>> gradient_norms(const nn::Module& model, std::size_t most = 16);
 
 // The layers without layers inside, in the order in which they are called on `input`.
-std::vector<LayerLine> layers_of(nn::Module& model, const Tensor& input);
+std::vector<LayerLine> layers_of(const nn::Module& model, const Tensor& input);
+// The same without a call, so without shapes: modules with parameters of their own, in the order of fields().
+std::vector<LayerLine> layers_of(const nn::Module& model);
 
 // Looks at an evaluation (train::Trainer::Look): counts what is taken for what, and finds the examples whose
 // true class is given the least probability. For outputs [n, classes] (logits) and labels i64 [n].
+// Labels that are no class and outputs that are no numbers are not counted. Throws ShapeError for other
+// shapes, ConfigError for less than 1 or more than 10,000 classes.
 class Confusions {
  public:
   explicit Confusions(std::int64_t classes, std::size_t worst = 24);

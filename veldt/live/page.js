@@ -9,12 +9,14 @@ let playing = 0;
 let is_live = false;
 
 function new_run(name, can_be_asked) {
-  return {name, can_be_asked, visible: true, status: {}, series: [], pictures: [], texts: [], notes: [], facts: [],
+  return {name, can_be_asked, visible: true, status: {}, newest: [], series: [], pictures: [], texts: [], notes: [], facts: [],
     outcome: null, bitmaps: new Map()};
 }
 
 function take(run, news) {
   run.status = news.status;
+  run.newest = news.newest;  // of each curve, as it was measured
+  run.series.length = Math.min(run.series.length, news.newest.length);  // another run in the same folder
   for (const part of news.series || []) {
     const s = run.series[part.number] || (run.series[part.number] = {});
     const keep = (list, more) => (list || []).slice(0, part.first).concat(more);
@@ -54,20 +56,20 @@ function show() {
     run.is_new = false;
     run.drawn = shown;
     const difference = several ? comparison_of(runs) : null;
-    $("panels").replaceChildren(...(difference ? [difference] : []), ...panels_of(run));
+    $("panels").replaceChildren(...(difference ? [difference] : []), ...panels_of(run, several));
   }
 }
 
 function last_of(run, name) {
-  const s = run.series.find((x) => x && x.name === name);
-  return s && s.values.length ? s.values[s.values.length - 1] : null;
+  const i = run.series.findIndex((x) => x && x.name === name);
+  return i < 0 ? null : run.newest[i];
 }
 
 function show_numbers(s, run) {
   const lines = [["step", (s.step || 0).toLocaleString("en") + (s.total_steps ? " / " + s.total_steps.toLocaleString("en") : "")]];
-  for (const c of run.series)
+  for (const [i, c] of run.series.entries())
     if (c && c.values.length && !["gradients", "memory"].includes(c.group) && lines.length < 10)
-      lines.push([c.name, in_short(c.values[c.values.length - 1]) + (c.unit ? " " + c.unit : "")]);
+      lines.push([c.name, in_short(run.newest[i]) + (c.unit ? " " + c.unit : "")]);
   lines.push(["time", in_time(s.seconds)]);
   if (s.seconds_left >= 0 && s.state === "running") lines.push(["left", in_time(s.seconds_left)]);
   if (s.memory_bytes > 0) lines.push(["memory", `${Math.round(s.memory_bytes / 1e6).toLocaleString("en")} MB`]);
@@ -76,8 +78,12 @@ function show_numbers(s, run) {
     element("div", {}, element("dt", {textContent: name}), element("dd", {textContent: value}))));
 }
 
+const score_of = (run, name) => (run.facts.find((f) => f.group === "scores" && f.name === name) || {value: "–"}).value;
+
 function show_runs() {
-  const names = [];
+  const names = [], scores = [];
+  for (const run of runs) for (const f of run.facts)
+    if (f.group === "scores" && !scores.includes(f.name) && scores.length < 8) scores.push(f.name);
   for (const run of runs) for (const s of run.series)
     if (s && !s.group.startsWith("gradients") && !names.includes(s.name) && names.length < 8) names.push(s.name);
   const rows = runs.map((run, i) => {
@@ -89,6 +95,7 @@ function show_runs() {
       element("td", {textContent: run.status.state || ""}),
       element("td", {class: "number", textContent: (run.status.step || 0).toLocaleString("en")}),
       element("td", {class: "number", textContent: in_time(run.status.seconds)}),
+      ...scores.map((n) => element("td", {class: "number", textContent: score_of(run, n)})),
       ...names.map((n) => element("td", {class: "number", textContent: in_short(last_of(run, n))})));
   });
   const key = JSON.stringify(rows.map((row) => row.textContent)) + shown;
@@ -96,7 +103,7 @@ function show_runs() {
   show_runs.key = key;
   $("runs").hidden = false;
   $("runs").replaceChildren(element("div", {class: "wide"}, element("table", {},
-    element("thead", {}, element("tr", {}, ...["", "run", "state", "step", "time", ...names].map((h, i) =>
+    element("thead", {}, element("tr", {}, ...["", "run", "state", "step", "time", ...scores, ...names].map((h, i) =>
       element("th", {class: i > 2 ? "number" : "", textContent: h})))),
     element("tbody", {}, ...rows))));
 }
@@ -233,6 +240,8 @@ function show_charts() {
   for (const run of runs) for (const s of run.series)
     if (s && !groups.includes(s.group || s.name)) groups.push(s.group || s.name);
   $("curve_choices").hidden = groups.length === 0;
+  for (const [group, chart] of charts)
+    if (!groups.includes(group)) { chart.node.remove(); charts.delete(group); }
   for (const group of groups) {
     if (charts.has(group)) continue;
     const chart = new Chart(group, () => {

@@ -11,7 +11,7 @@ function part_of(title, ...content) {
 }
 
 // Rows are labels, columns what they were taken for; the colour is the share of the row.
-function confusion_part(confusion) {
+function confusion_part(confusion, of) {
   const n = confusion.classes.length, rows = [];
   let right = 0, all = 0;
   for (let i = 0; i < n; ++i) {
@@ -27,25 +27,26 @@ function confusion_part(confusion) {
   }
   const head = element("tr", {}, element("th"), ...confusion.classes.map((name) => element("th", {textContent: name})),
     element("th", {textContent: "right"}));
-  return part_of("Confusion",
+  return part_of("Confusion" + of,
     element("p", {textContent: `${right.toLocaleString("en")} of ${all.toLocaleString("en")} are right. A row is a true class, a column what it was taken for.`}),
     element("div", {class: "wide"}, element("table", {class: "confusion"}, element("thead", {}, head), element("tbody", {}, ...rows))));
 }
 
-function worst_part(worst) {
-  return part_of("Worst examples", element("div", {class: "worst"}, ...worst.map((w) => element("figure", {},
+function worst_part(worst, of) {
+  return part_of("Worst examples" + of, element("div", {class: "worst"}, ...worst.map((w) => element("figure", {},
     ...(w.png ? [element("img", {src: "data:image/png;base64," + w.png, alt: `example ${w.name}`, loading: "lazy"})] : []),
     element("figcaption", {textContent: `${w.name}: ${w.label}, taken for ${w.taken_for}; ${(100 * w.probability).toPrecision(2)} % for the truth`})))));
 }
 
-function panels_of(run) {
-  const parts = [], outcome = run.outcome || {};
+// With its name, beside other runs.
+function panels_of(run, several) {
+  const parts = [], of = several ? ` of ${run.name}` : "", outcome = run.outcome || {};
   for (const t of [...run.texts].reverse().slice(0, 5))
-    parts.push(part_of(t.step > 0 ? `${t.name}, step ${t.step.toLocaleString("en")}` : t.name, element("pre", {textContent: t.text})));
-  if (outcome.confusion) parts.push(confusion_part(outcome.confusion));
-  if (outcome.worst) parts.push(worst_part(outcome.worst));
+    parts.push(part_of(`${t.name}${of}${t.step > 0 ? `, step ${t.step.toLocaleString("en")}` : ""}`, element("pre", {textContent: t.text})));
+  if (outcome.confusion) parts.push(confusion_part(outcome.confusion, of));
+  if (outcome.worst) parts.push(worst_part(outcome.worst, of));
   if (outcome.layers)
-    parts.push(part_of("Layers", table_of(["layer", "kind", "output", "parameters"],
+    parts.push(part_of("Layers" + of, table_of(["layer", "kind", "output", "parameters"],
       outcome.layers.map((l) => [l.name, l.kind, l.output, l.parameters.toLocaleString("en")]), [3])));
   const groups = new Map();
   for (const f of run.facts) {
@@ -54,9 +55,9 @@ function panels_of(run) {
   }
   const first = ["scores", "run", "choices", "recipe", "data"];
   const rank = (name) => (first.indexOf(name) + 100) % 100;
-  for (const [name, rows] of [...groups].sort((a, b) => rank(a[0]) - rank(b[0]))) parts.push(part_of(name, table_of(["", ""], rows)));
+  for (const [name, rows] of [...groups].sort((a, b) => rank(a[0]) - rank(b[0]))) parts.push(part_of(name + of, table_of(["", ""], rows)));
   if (run.notes.length)
-    parts.push(part_of("Notes", table_of(["at", "step", ""],
+    parts.push(part_of("Notes" + of, table_of(["at", "step", ""],
       [...run.notes].reverse().map((n) => [in_time(n.seconds), n.step.toLocaleString("en"), (n.warning ? "⚠ " : "") + n.text]), [1])));
   return parts;
 }

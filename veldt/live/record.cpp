@@ -2,12 +2,13 @@
 #include "veldt/live/record.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace veldt::live {
 
 void Series::add(std::int64_t step, double at_seconds, double value) {
   if (!steps.empty() && step <= steps.back()) return;
+  newest = value;
   sum += value;
   if (++waiting < merged) return;
   steps.push_back(step);
@@ -34,12 +35,13 @@ void Series::cut_after(std::int64_t step) {
   steps.resize(kept);
   seconds.resize(kept);
   values.resize(kept);
+  newest = values.empty() ? std::numeric_limits<double>::quiet_NaN() : values.back();
   sum = 0;
   waiting = 0;
 }
 
 Series Series::from(std::size_t first) const {
-  Series part{.name = name, .unit = unit, .group = group, .merged = merged};
+  Series part{.name = name, .unit = unit, .group = group, .newest = newest, .merged = merged};
   const auto skip = static_cast<std::ptrdiff_t>(first);
   part.steps.assign(steps.begin() + skip, steps.end());
   part.seconds.assign(seconds.begin() + skip, seconds.end());

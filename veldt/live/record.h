@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace veldt::live {
@@ -20,6 +23,7 @@ struct Series {
   std::vector<std::int64_t> steps = {};
   std::vector<double> seconds = {};  // since the run began
   std::vector<double> values = {};   // each the mean of `merged` values; may be infinite or NaN
+  double newest = std::numeric_limits<double>::quiet_NaN();  // as it came, merged with nothing
   std::int64_t merged = 1;
   double sum = 0;  // of the values that wait for others to be merged with
   std::int64_t waiting = 0;
@@ -32,22 +36,44 @@ struct Series {
   Series from(std::size_t first) const;
 };
 
+// A file in memory, which copies share.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  SharedBytes(std::string bytes)  // NOLINT: a text is one
+      : bytes_(std::make_shared<const std::string>(std::move(bytes))) {}
+
+  const std::string& text() const {
+    static const std::string none;
+    return bytes_ ? *bytes_ : none;
+  }
+  std::size_t size() const { return text().size(); }
+  bool empty() const { return text().empty(); }
+  bool operator==(const SharedBytes& other) const { return bytes_ == other.bytes_ || text() == other.text(); }
+
+ private:
+  std::shared_ptr<const std::string> bytes_;
+};
+
 // "picture" is what the run draws, over time; "truth" what it learns from.
 struct Snapshot {
   std::string name = "picture";
   std::int64_t step = 0;
   double seconds = 0;
-  std::string png = {};
+  SharedBytes png = {};
+  bool operator==(const Snapshot&) const = default;
 };
 
 struct Text {
   std::string name = {};
   std::int64_t step = 0;
   std::string text = {};
+  bool operator==(const Text&) const = default;
 };
 
 struct Fact {
   std::string group = {}, name = {}, value = {};
+  bool operator==(const Fact&) const = default;
 };
 
 struct Note {
@@ -55,17 +81,20 @@ struct Note {
   double seconds = 0;
   std::string text = {};
   bool is_warning = false;
+  bool operator==(const Note&) const = default;
 };
 
 struct LayerLine {
   std::string name = {}, kind = {}, output = {};
   std::int64_t parameters = 0;
+  bool operator==(const LayerLine&) const = default;
 };
 
 // counts[label * classes + taken_for]
 struct ConfusionTable {
   std::vector<std::string> classes = {};
   std::vector<std::int64_t> counts = {};
+  bool operator==(const ConfusionTable&) const = default;
 };
 
 // One of the examples on which a classifier does worst.
@@ -73,6 +102,7 @@ struct WorstExample {
   std::string name = {}, label = {}, taken_for = {};
   double probability = 0;  // that the network gives the true class
   std::string png = {};    // empty: it is no picture
+  bool operator==(const WorstExample&) const = default;
 };
 
 struct Record {

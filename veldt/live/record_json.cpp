@@ -107,6 +107,7 @@ Series series_from(const Json& json) {
                                            : values[i].get<double>());
   }
   s.merged = std::max<std::int64_t>(1, part.whole("merged"));
+  s.newest = part.number("newest", s.values.empty() ? s.newest : s.values.back());
   return s;
 }
 
@@ -132,6 +133,7 @@ ConfusionTable confusion_from(const Json& json) {
 Json in_json(const Series& s) {
   Json out = {{"name", clean(s.name)}, {"unit", clean(s.unit)}, {"group", clean(s.group)}};
   out["merged"] = s.merged;
+  out["newest"] = number(s.newest);
   Json& steps = out["steps"] = Json::array();
   Json& seconds = out["seconds"] = Json::array();
   Json& values = out["values"] = Json::array();
@@ -145,7 +147,7 @@ Json in_json(const Series& s) {
 
 Json in_json(const Snapshot& p, bool with_bytes) {
   Json out = {{"name", clean(p.name)}, {"step", p.step}, {"seconds", p.seconds}};
-  if (with_bytes) out["png"] = io::to_base64(p.png);
+  if (with_bytes) out["png"] = io::to_base64(p.png.text());
   return out;
 }
 
@@ -201,6 +203,12 @@ Json outcome_of(const Record& r) {
 }  // namespace
 
 std::string text_json(const std::string& text) { return io::dump_json(Json(clean(text))); }
+
+std::string numbers_json(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(number(value));
+  return io::dump_json(list);
+}
 
 std::string status_json(const Record& record) { return io::dump_json(status_of(record)); }
 
@@ -300,7 +308,13 @@ void save_record(const Record& record, const std::string& directory) {
 }
 
 Record load_record(const std::string& directory) {
-  return record_from_json(io::read_file(directory + "/" + kRecordFile, Record::kMostBytes));
+  const std::string path = directory + "/" + kRecordFile;
+  const std::string text = io::read_file(path, Record::kMostBytes);
+  try {
+    return record_from_json(text);
+  } catch (const IoError& e) {
+    throw IoError(e.kind(), str("cannot read ", path), e.why(), e.fix());
+  }
 }
 
 }  // namespace veldt::live

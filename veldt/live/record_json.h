@@ -18,6 +18,8 @@ std::string status_json(const Record& record);
 // An object; `number` is the series' place in the record, `first` the place of its first point. What is not
 // finite is null.
 std::string series_json(const Series& series, std::size_t number, std::size_t first);
+// A list; what is not finite is null.
+std::string numbers_json(const std::vector<double>& values);
 // A list, with the bytes or without; each has its number.
 std::string pictures_json(const std::vector<Snapshot>& pictures, const std::vector<std::uint64_t>& numbers,
                           bool with_bytes);

@@ -131,9 +131,9 @@ const Site::Run* Site::run_of(const Request& request) const {
 Response Site::picture(const Request& request) const {
   const Run* run = run_of(request);
   const auto number = number_in(value_of(request.query, "number"));
-  std::string png = run != nullptr && number ? run->board->png(*number) : "";
+  const SharedBytes png = run != nullptr && number ? run->board->png(*number) : SharedBytes();
   if (png.empty()) return plain(404, "there is no such picture, or no longer");
-  return {.type = "image/png", .body = std::move(png)};
+  return {.type = "image/png", .body = png.text()};
 }
 
 Response Site::control(const Request& request) const {
