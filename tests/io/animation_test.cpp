@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tests/support/error_of.h"
@@ -124,6 +125,26 @@ TEST(Animation, EveryFrameIsWhatWasDrawn) {
   EXPECT_EQ(number_at(chunks[4].data, 4), 1u);  // a box of the one pixel that changed
   // Who knows no animations sees the first frame.
   EXPECT_EQ(read_image(dir / "a.apng", {.keep_bytes = true}).values<std::uint8_t>(), drawn[0]);
+}
+
+TEST(Animation, TakesFloatsAsPicturesAreWritten) {
+  const test::TempDir dir = test::TempDir::in_memory();
+  Animation film({3, 2}, 1);
+  const Tensor levels = Tensor::of({2, 3, 1}, {-5, 0, 0.5, 1, 7, 0.25});
+  film.add(levels, 1);
+  film.write(dir / "a.apng");
+  EXPECT_EQ(read_image(dir / "a.apng", {.keep_bytes = true}).values<std::uint8_t>(),
+            (Pixels{0, 0, 128, 255, 255, 64}));
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(test::error_of<Error>([&] {
+                film.add(Tensor::of({2, 3, 1}, {0, 0, 0, 0, nan, 0}), 1);
+              }),
+              ::testing::HasSubstr("column 1, row 1"));
+  film.add(Tensor::of({2, 3, 1}, {inf, -inf, 0, 0, 0, 0}), 1);
+  EXPECT_THAT(test::error_of<ShapeError>([&] {
+                film.add(Tensor::of({3, 2, 1}, {0, 0, 0, 0, 0, 0}), 1);
+              }),
+              ::testing::HasSubstr("[3, 2, 1]"));
 }
 
 TEST(Animation, WhatCannotBeIsRefused) {

@@ -66,13 +66,8 @@ int write_film(const std::string& path, const FilmPlan& plan, Size size, std::in
                Context& context) {
   io::Animation film(size, static_cast<int>(channels));
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size.width * size.height * channels));
   for (std::int64_t i = 0; i < plan.frames && !signal.requested(); ++i) {
-    const Tensor picture = frame(i);
-    const float* from = picture.data<float>();
-    for (std::uint8_t& byte : bytes)
-      byte = static_cast<std::uint8_t>(std::clamp(*from++, 0.0f, 1.0f) * 255 + 0.5f);
-    film.add(bytes, 1 / plan.fps);
+    film.add(frame(i), 1 / plan.fps);
     if (film.bytes() > kMostFilmBytes)
       throw Error(fmt::format("{} would be too large", path),
                   fmt::format("its first {} of {} frames take {} MB", i + 1, plan.frames, film.bytes() >> 20),

@@ -9,6 +9,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/pixels.h"
 #include "veldt/io/png_chunks.h"
 
 namespace veldt::io {
@@ -71,6 +72,20 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
                      compressed(rows)});
   bytes_ += std::ssize(frames_.back().data) + 50;
   last_.assign(pixels.begin(), pixels.end());
+}
+
+void Animation::add(const Tensor& picture, double seconds) {
+  const Pixels floats = host_pixels(picture);
+  if (floats.width != width_ || floats.height != height_ || floats.channels != channels_)
+    throw ShapeError(str("a frame cannot be ", picture.shape()),
+                     str("it is [", height_, ", ", width_, ", ", channels_, ']'), "give frames of one size");
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(picture.numel()));
+  for (std::int64_t i = 0; i < picture.numel(); ++i) {
+    const float value = floats.values[i];
+    if (std::isnan(value)) throw nan_in_picture(i / channels_ % width_, i / channels_ / width_);
+    bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(level_of(value, 255));
+  }
+  add(bytes, seconds);
 }
 
 void Animation::write(const std::string& path) const {

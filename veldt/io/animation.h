@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "veldt/core/size.h"
+#include "veldt/tensor/tensor.h"
 
 namespace veldt::io {
 
@@ -28,6 +29,9 @@ class Animation {
   // A frame of u8 [height, width, channels], shown for so long (to a thousandth of a second, at most 65 s).
   // Throws ShapeError for another number of bytes.
   void add(std::span<const std::uint8_t> pixels, double seconds);
+  // The same of floats in 0..1, clamped and rounded to 8 bits. Throws as write_image() for a NaN, and
+  // ShapeError for another shape.
+  void add(const Tensor& picture, double seconds);
   std::int64_t frames() const { return static_cast<std::int64_t>(frames_.size()); }
   // About the size of the file.
   std::int64_t bytes() const { return bytes_; }
