@@ -1,5 +1,5 @@
-// A picture tensor as plain floats in host memory. Only for the writers of image.h, animation.h and
-// pixel_csv.h. Tests: tests/io/image_write_test.cpp, tests/io/pixel_csv_test.cpp
+// A picture tensor as plain floats in host memory. Only for what writes pictures.
+// Tests: tests/io/image_write_test.cpp, tests/io/pixel_csv_test.cpp
 #pragma once
 
 #include <algorithm>
