@@ -121,6 +121,10 @@ TEST_F(ClipCommand, RefusesWhatDoesNotFit) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   };
   refused({"render", model_, "-o", dir_ / "a.jpg"}, 2, "animated PNG");
+  refused({"render", model_, "-o", dir_ / "a.png"}, 2, "a .png is one picture");
+  refused({"render", model_, "-o", dir_ / "a.mp4"}, 2, "animated PNG");
+  refused({"render", model_, "-o", dir_ / "a.png", "--dry-run"}, 2, "--at");
+  refused({"render", model_, "-o", out_, "--at", "0.1"}, 2, "an .apng is animated");
   refused({"render", model_, "-o", out_, "--at", "9"}, 2, "0.8 seconds");
   refused({"render", model_, "-o", dir_ / "m.png", "--at", "0.1", "--frames", "3"}, 2, "--at is one picture");
   refused({"render", model_, "-o", out_, "--frames", "0"}, 2, "--frames");

@@ -109,7 +109,10 @@ TEST_F(Film, IsRefusedWhereThereIsNone) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   };
   refused({"fit", picture_, "-o", model_, "--film", dir_ / "f.gif"}, "animated PNG");
-  refused({"fit", picture_, "-o", model_, "--film", picture_}, "overwrite");
+  refused({"fit", picture_, "-o", model_, "--film", dir_ / "f.png"}, "a .png is one picture");
+  refused({"fit", picture_, "-o", model_, "--film", model_}, "animated PNG");
+  std::filesystem::create_symlink(picture_, dir_ / "same.apng");
+  refused({"fit", picture_, "-o", model_, "--film", dir_ / "same.apng"}, "overwrite");
   refused({"fit", picture_, kCub, "-o", dir_ / "models/", "--film", film_}, "--film");
 }
 
@@ -171,8 +174,9 @@ TEST_F(Film, IsRefusedBetweenOtherForms) {
       run_veldt({"fit", picture_, "-o", wide, "--steps", "2", "--model", "siren", "--width", "24"}).exit_code,
       0);
   const auto refused = [&](const std::vector<std::string>& words, const char* why) {
-    std::vector<std::string> all = {"render", "-o", dir_ / "x.apng"};
+    std::vector<std::string> all = {"render"};
     all.insert(all.end(), words.begin(), words.end());
+    if (std::find(all.begin(), all.end(), "-o") == all.end()) all.insert(all.end(), {"-o", dir_ / "x.apng"});
     const Ran ran = run_veldt(all);
     EXPECT_EQ(ran.exit_code, 2) << ran.err;
     EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
@@ -183,6 +187,7 @@ TEST_F(Film, IsRefusedBetweenOtherForms) {
   refused({model_, "--morph", "4"}, "two models");
   refused({model_, wide}, "one model at a time");
   refused({model_, model_, "--morph", "1"}, "--morph");
+  refused({model_, model_, "--morph", "4", "-o", dir_ / "x.png"}, "a .png is one picture");
   refused({model_, model_, "--morph", "4", "--bits", "16"}, "16 bits");
   refused({model_, model_, "--morph", "4", "--size", "20000"}, "16384");
   refused({model_, "--frames", "4"}, "stands still");

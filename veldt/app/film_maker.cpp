@@ -47,9 +47,6 @@ FilmMaker::FilmMaker(std::string path, const field::Field& field)
     : path_(std::move(path)), field_(field), size_(film_size(field.options())) {
   if (field.options().is_sound())
     throw UsageError("there is no film of a sound", "--film shows pictures", "leave --film out");
-  if (!path_.ends_with(".apng") && !path_.ends_with(".png"))
-    throw UsageError(fmt::format("--film cannot be {}", path_), "a film is an animated PNG",
-                     "name it .apng, which browsers show");
 }
 
 FilmMaker::Pixels FilmMaker::draw() const {

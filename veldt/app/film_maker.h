@@ -18,7 +18,7 @@ namespace veldt::app {
 // at the moment in its middle.
 class FilmMaker {
  public:
-  // Keeps a reference to the field. Throws UsageError for a sound and for another name than .apng or .png.
+  // Keeps a reference to the field. Throws UsageError for a sound.
   FilmMaker(std::string path, const field::Field& field);
 
   // Before the first step of this run, at `step`. A run that goes on has its earlier frames in the film that

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -45,10 +46,13 @@ FilmPlan film_of_morph(const FilmWishes& wishes, std::int64_t frames) {
   return checked({frames, wishes.fps.value_or(kUsualFps)});
 }
 
-void check_film_name(const std::string& path) {
-  if (!path.ends_with(".apng") && !path.ends_with(".png") && io::is_picture_name(path))
-    throw UsageError(fmt::format("--output cannot be {}", path), "an animation is written as an animated PNG",
-                     "name it .apng, which browsers show; or draw one moment with --at");
+void check_film_name(const std::string& path, const std::string& flag, const std::string& still) {
+  const std::string ending = std::filesystem::path(path).extension();
+  if (ending == ".apng" || ending.empty()) return;
+  throw UsageError(fmt::format("{} cannot be {}", flag, on_one_line(path)),
+                   ending == ".png" ? "it is an animation, and a .png is one picture"
+                                    : "an animation is written as an animated PNG",
+                   "name it .apng, which browsers show" + still);
 }
 
 Tensor picture_of(const Drawing& drawing) {
