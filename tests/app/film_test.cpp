@@ -12,6 +12,8 @@
 #include "veldt/app/film_maker.h"
 #include "veldt/io/clip.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::test {
@@ -165,6 +167,49 @@ TEST_F(Film, GoesFromOnePictureToAnother) {
     EXPECT_LE(most, 1) << path;
   }
   EXPECT_GT(difference(clip, 1, 2), 0.01);
+}
+
+// What a refused morph says to do is done, and the morph is drawn.
+TEST_F(Film, IsDrawnOnceItsAdviceIsFollowed) {
+  const std::string first = dir_ / "1.png", second = dir_ / "2.png", other = dir_ / "o.safetensors";
+  const Tensor grey = slice(slice(io::read_image(picture_), 0, 0, 12), 1, 0, 18);
+  const Tensor colour = cat({grey, grey * 0.5, affine(grey, -1, 1)}, 2);
+  const auto fits = [](const std::string& picture, const std::string& model,
+                       const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"fit", picture, "-o", model, "--steps", "3", "--prior", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_veldt(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  };
+  const auto morph = [&] {
+    return run_veldt({"render", model_, other, "--morph", "2", "-o", dir_ / "x.apng"});
+  };
+  io::write_image(first, grey), io::write_image(second, colour);
+  fits(first, model_), fits(second, other);
+  EXPECT_THAT(morph().err, HasSubstr("save the grey picture as RGB, fit it again, and fit the second"));
+  io::write_image(first, cat({grey, grey, grey}, 2));
+  fits(first, model_), fits(second, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  io::write_image(second, cat({colour, affine(grey, -0.5, 1)}, 2));
+  fits(second, other);
+  EXPECT_THAT(morph().err, HasSubstr("resize IN -o OUT --scale 1 --background white"));
+  const std::string laid = dir_ / "3.png";
+  ASSERT_EQ(run_veldt({"resize", second, "-o", laid, "--scale", "1", "--background", "white"}).exit_code, 0);
+  fits(laid, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  io::write_image(second, contiguous(transpose(colour, 0, 1)));
+  fits(second, other, {"--init", model_});
+  EXPECT_THAT(morph().err, HasSubstr("resize IN -o OUT --size 18x12"));
+  ASSERT_EQ(run_veldt({"resize", second, "-o", laid, "--size", "18x12"}).exit_code, 0);
+  fits(laid, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  fits(laid, other, {"--style", "pixel"});
+  EXPECT_THAT(morph().err, HasSubstr("fit both with --style photo"));
+  fits(first, model_, {"--style", "photo"}), fits(laid, other, {"--style", "photo", "--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
 }
 
 TEST_F(Film, IsRefusedBetweenOtherForms) {
