@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <optional>
 
 #include "tests/app/command.h"
 #include "tests/app/process.h"
@@ -139,6 +140,37 @@ TEST(FilmMaker, HasABoundedNumberOfFrames) {
     ASSERT_LE(film.frames(), app::FilmMaker::kMostFrames);
   }
   EXPECT_GT(film.frames(), 60);
+}
+
+// Breaks at steps that are looked at, and that are not.
+TEST(FilmMaker, HasTheFramesOfARunWithoutABreak) {
+  field::FieldOptions options;
+  options.widths = {4};
+  options.width = 4, options.height = 1;
+  const TempDir dir;
+  field::Field field(options, 1);
+  const auto take_step = [&](app::FilmMaker& film, std::int64_t step) {
+    const auto to = field.network().state_dict(),
+               from = field::Field(options, static_cast<std::uint64_t>(step + 1)).network().state_dict();
+    for (std::size_t i = 0; i < to.size(); ++i) Tensor(to[i].tensor).assign(from[i].tensor);
+    if (step > 0) film.on_step(step);
+  };
+  const auto film_of = [&](const std::string& name, const std::vector<std::int64_t>& breaks) {
+    std::optional<app::FilmMaker> film(std::in_place, dir / name, field);
+    take_step(*film, 0);
+    film->begin(0);
+    for (std::int64_t step = 1; step <= 110; ++step) {
+      take_step(*film, step);
+      if (std::find(breaks.begin(), breaks.end(), step) == breaks.end()) continue;
+      film->save();
+      film.emplace(dir / name, field);
+      EXPECT_TRUE(film->begin(step));
+    }
+    film->finish();
+    return bytes_of(dir / name);
+  };
+  const std::string whole = film_of("whole.apng", {});
+  EXPECT_TRUE(film_of("broken.apng", {57, 101, 102}) == whole);
 }
 
 // ---- morphs ----

@@ -366,7 +366,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                     run.seconds));
   profiling.finish();
   fitter.field().save(flags.output);
-  watchers.finish();
+  watchers.finish(run.stop == train::Stop::asked && !flags.checkpoints.directory.empty());
   live.finish(run.stop == train::Stop::asked ? "stopped" : "done", run.steps);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)
