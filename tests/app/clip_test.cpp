@@ -7,6 +7,7 @@
 #include "tests/app/command.h"
 #include "tests/io/make_gif.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/field/field.h"
 #include "veldt/io/animation.h"
 #include "veldt/io/clip.h"
 #include "veldt/io/image.h"
@@ -94,6 +95,23 @@ TEST_F(ClipCommand, FitsOneFrameOnRequestAndGifsToo) {
   EXPECT_THAT(ran.err, HasSubstr("2 frames in 0.4 s"));
 }
 
+// As a picture of it would be; nothing is written.
+TEST_F(ClipCommand, RefusesToDrawANetworkThatHasDiverged) {
+  ASSERT_EQ(fit({"--steps", "2"}).exit_code, 0);
+  const field::Field field = field::Field::load(model_);
+  for (const NamedTensor& named : field.network().state_dict()) {
+    Tensor weights = named.tensor;
+    // Finite, as the reader of models asks; the sums are not.
+    for (std::int64_t i = 0; i < weights.numel(); ++i) weights.data<float>()[i] = i % 2 == 0 ? 3e38f : -3e38f;
+  }
+  field.save(model_);
+  const Ran ran = render({"-o", out_});
+  EXPECT_EQ(ran.exit_code, render({"-o", dir_ / "m.png", "--at", "0.1"}).exit_code);
+  EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("NaN"));
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
 TEST_F(ClipCommand, RefusesWhatDoesNotFit) {
   ASSERT_EQ(fit({"--steps", "2"}).exit_code, 0);
   const auto refused = [&](const Words& words, int code, const char* why) {
@@ -103,6 +121,10 @@ TEST_F(ClipCommand, RefusesWhatDoesNotFit) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   };
   refused({"render", model_, "-o", dir_ / "a.jpg"}, 2, "animated PNG");
+  refused({"render", model_, "-o", dir_ / "a.png"}, 2, "a .png is one picture");
+  refused({"render", model_, "-o", dir_ / "a.mp4"}, 2, "animated PNG");
+  refused({"render", model_, "-o", dir_ / "a.png", "--dry-run"}, 2, "--at");
+  refused({"render", model_, "-o", out_, "--at", "0.1"}, 2, "an .apng is animated");
   refused({"render", model_, "-o", out_, "--at", "9"}, 2, "0.8 seconds");
   refused({"render", model_, "-o", dir_ / "m.png", "--at", "0.1", "--frames", "3"}, 2, "--at is one picture");
   refused({"render", model_, "-o", out_, "--frames", "0"}, 2, "--frames");

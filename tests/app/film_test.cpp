@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <optional>
 
 #include "tests/app/command.h"
 #include "tests/app/process.h"
@@ -12,6 +13,8 @@
 #include "veldt/app/film_maker.h"
 #include "veldt/io/clip.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::test {
@@ -109,7 +112,10 @@ TEST_F(Film, IsRefusedWhereThereIsNone) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   };
   refused({"fit", picture_, "-o", model_, "--film", dir_ / "f.gif"}, "animated PNG");
-  refused({"fit", picture_, "-o", model_, "--film", picture_}, "overwrite");
+  refused({"fit", picture_, "-o", model_, "--film", dir_ / "f.png"}, "a .png is one picture");
+  refused({"fit", picture_, "-o", model_, "--film", model_}, "animated PNG");
+  std::filesystem::create_symlink(picture_, dir_ / "same.apng");
+  refused({"fit", picture_, "-o", model_, "--film", dir_ / "same.apng"}, "overwrite");
   refused({"fit", picture_, kCub, "-o", dir_ / "models/", "--film", film_}, "--film");
 }
 
@@ -134,6 +140,37 @@ TEST(FilmMaker, HasABoundedNumberOfFrames) {
     ASSERT_LE(film.frames(), app::FilmMaker::kMostFrames);
   }
   EXPECT_GT(film.frames(), 60);
+}
+
+// Breaks at steps that are looked at, and that are not.
+TEST(FilmMaker, HasTheFramesOfARunWithoutABreak) {
+  field::FieldOptions options;
+  options.widths = {4};
+  options.width = 4, options.height = 1;
+  const TempDir dir;
+  field::Field field(options, 1);
+  const auto take_step = [&](app::FilmMaker& film, std::int64_t step) {
+    const auto to = field.network().state_dict(),
+               from = field::Field(options, static_cast<std::uint64_t>(step + 1)).network().state_dict();
+    for (std::size_t i = 0; i < to.size(); ++i) Tensor(to[i].tensor).assign(from[i].tensor);
+    if (step > 0) film.on_step(step);
+  };
+  const auto film_of = [&](const std::string& name, const std::vector<std::int64_t>& breaks) {
+    std::optional<app::FilmMaker> film(std::in_place, dir / name, field);
+    take_step(*film, 0);
+    film->begin(0);
+    for (std::int64_t step = 1; step <= 110; ++step) {
+      take_step(*film, step);
+      if (std::find(breaks.begin(), breaks.end(), step) == breaks.end()) continue;
+      film->save();
+      film.emplace(dir / name, field);
+      EXPECT_TRUE(film->begin(step));
+    }
+    film->finish();
+    return bytes_of(dir / name);
+  };
+  const std::string whole = film_of("whole.apng", {});
+  EXPECT_TRUE(film_of("broken.apng", {57, 101, 102}) == whole);
 }
 
 // ---- morphs ----
@@ -164,6 +201,49 @@ TEST_F(Film, GoesFromOnePictureToAnother) {
   EXPECT_GT(difference(clip, 1, 2), 0.01);
 }
 
+// What a refused morph says to do is done, and the morph is drawn.
+TEST_F(Film, IsDrawnOnceItsAdviceIsFollowed) {
+  const std::string first = dir_ / "1.png", second = dir_ / "2.png", other = dir_ / "o.safetensors";
+  const Tensor grey = slice(slice(io::read_image(picture_), 0, 0, 12), 1, 0, 18);
+  const Tensor colour = cat({grey, grey * 0.5, affine(grey, -1, 1)}, 2);
+  const auto fits = [](const std::string& picture, const std::string& model,
+                       const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"fit", picture, "-o", model, "--steps", "3", "--prior", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_veldt(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  };
+  const auto morph = [&] {
+    return run_veldt({"render", model_, other, "--morph", "2", "-o", dir_ / "x.apng"});
+  };
+  io::write_image(first, grey), io::write_image(second, colour);
+  fits(first, model_), fits(second, other);
+  EXPECT_THAT(morph().err, HasSubstr("save the grey picture as RGB, fit it again, and fit the second"));
+  io::write_image(first, cat({grey, grey, grey}, 2));
+  fits(first, model_), fits(second, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  io::write_image(second, cat({colour, affine(grey, -0.5, 1)}, 2));
+  fits(second, other);
+  EXPECT_THAT(morph().err, HasSubstr("resize IN -o OUT --scale 1 --background white"));
+  const std::string laid = dir_ / "3.png";
+  ASSERT_EQ(run_veldt({"resize", second, "-o", laid, "--scale", "1", "--background", "white"}).exit_code, 0);
+  fits(laid, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  io::write_image(second, contiguous(transpose(colour, 0, 1)));
+  fits(second, other, {"--init", model_});
+  EXPECT_THAT(morph().err, HasSubstr("resize IN -o OUT --size 18x12"));
+  ASSERT_EQ(run_veldt({"resize", second, "-o", laid, "--size", "18x12"}).exit_code, 0);
+  fits(laid, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+
+  fits(laid, other, {"--style", "pixel"});
+  EXPECT_THAT(morph().err, HasSubstr("fit both with --style photo"));
+  fits(first, model_, {"--style", "photo"}), fits(laid, other, {"--style", "photo", "--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+}
+
 TEST_F(Film, IsRefusedBetweenOtherForms) {
   const std::string wide = dir_ / "w.safetensors", still = dir_ / "s.safetensors";
   ASSERT_EQ(run_veldt(fit("2")).exit_code, 0);
@@ -171,8 +251,9 @@ TEST_F(Film, IsRefusedBetweenOtherForms) {
       run_veldt({"fit", picture_, "-o", wide, "--steps", "2", "--model", "siren", "--width", "24"}).exit_code,
       0);
   const auto refused = [&](const std::vector<std::string>& words, const char* why) {
-    std::vector<std::string> all = {"render", "-o", dir_ / "x.apng"};
+    std::vector<std::string> all = {"render"};
     all.insert(all.end(), words.begin(), words.end());
+    if (std::find(all.begin(), all.end(), "-o") == all.end()) all.insert(all.end(), {"-o", dir_ / "x.apng"});
     const Ran ran = run_veldt(all);
     EXPECT_EQ(ran.exit_code, 2) << ran.err;
     EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
@@ -183,6 +264,7 @@ TEST_F(Film, IsRefusedBetweenOtherForms) {
   refused({model_, "--morph", "4"}, "two models");
   refused({model_, wide}, "one model at a time");
   refused({model_, model_, "--morph", "1"}, "--morph");
+  refused({model_, model_, "--morph", "4", "-o", dir_ / "x.png"}, "a .png is one picture");
   refused({model_, model_, "--morph", "4", "--bits", "16"}, "16 bits");
   refused({model_, model_, "--morph", "4", "--size", "20000"}, "16384");
   refused({model_, "--frames", "4"}, "stands still");

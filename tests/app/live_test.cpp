@@ -305,6 +305,9 @@ TEST_F(LiveCommand, ATraceHasKernelsWithTheirTimes) {
   const auto trace = nlohmann::json::parse(bytes_of(dir_ / "trace.json"));
   EXPECT_GT(trace["traceEvents"].size(), 20);
   EXPECT_THAT(ran.err, Not(HasSubstr("GFLOP/s")));  // which is --profile's
+  const Ran text = fit({"--trace", dir_ / "trace.txt"});
+  EXPECT_EQ(text.exit_code, 2);
+  EXPECT_THAT(text.err, HasSubstr("name it .json"));
 }
 
 // A folder that cannot be written is found before the work; one that fills up ends nothing.

@@ -123,7 +123,7 @@ TEST(PlayVerb, WhatIsNoAgentOrNoAnimationIsRefused) {
     EXPECT_TRUE(has_three_lines(ran.err));
     EXPECT_THAT(ran.err, HasSubstr(text));
   };
-  refused({"play", folder.dir / "run", "-o", folder.dir / "x.gif"}, 2, "an animated picture is a PNG");
+  refused({"play", folder.dir / "run", "-o", folder.dir / "x.gif"}, 2, "animated PNG");
   refused({"play", folder.dir / "none"}, 3, "none");
   refused({"play", kCub}, 4, "cub.png");
   refused({"predict", folder.dir / "run", kCub}, 4, "use veldt play");

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/animation.h"
+#include "veldt/io/clip.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 
@@ -119,17 +122,58 @@ TEST(Animation, EveryFrameIsWhatWasDrawn) {
   EXPECT_EQ(number_at(chunks[1].data, 0), 6u);
   EXPECT_EQ(chunks.back().name, "IEND");
   EXPECT_EQ(shown(chunks, kWidth, kHeight), drawn);
-  EXPECT_EQ(number_at(chunks[2].data, 20, 2), 20u);  // thousandths of a second
-  EXPECT_EQ(number_at(chunks[12].data, 20, 2), 1500u);
+  EXPECT_EQ(number_at(chunks[2].data, 20), 1u << 16 | 50);  // a fiftieth of a second
+  EXPECT_EQ(number_at(chunks[12].data, 20), 3u << 16 | 2);
   EXPECT_EQ(number_at(chunks[4].data, 4), 1u);  // a box of the one pixel that changed
   // Who knows no animations sees the first frame.
   EXPECT_EQ(read_image(dir / "a.apng", {.keep_bytes = true}).values<std::uint8_t>(), drawn[0]);
+}
+
+TEST(Animation, TakesFloatsAsPicturesAreWritten) {
+  const test::TempDir dir = test::TempDir::in_memory();
+  Animation film({3, 2}, 1);
+  const Tensor levels = Tensor::of({2, 3, 1}, {-5, 0, 0.5, 1, 7, 0.25});
+  film.add(levels, 1);
+  film.write(dir / "a.apng");
+  EXPECT_EQ(read_image(dir / "a.apng", {.keep_bytes = true}).values<std::uint8_t>(),
+            (Pixels{0, 0, 128, 255, 255, 64}));
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(test::error_of<Error>([&] {
+                film.add(Tensor::of({2, 3, 1}, {0, 0, 0, 0, nan, 0}), 1);
+              }),
+              ::testing::HasSubstr("column 1, row 1"));
+  film.add(Tensor::of({2, 3, 1}, {inf, -inf, 0, 0, 0, 0}), 1);
+  EXPECT_THAT(test::error_of<ShapeError>([&] {
+                film.add(Tensor::of({3, 2, 1}, {0, 0, 0, 0, 0, 0}), 1);
+              }),
+              ::testing::HasSubstr("[3, 2, 1]"));
+}
+
+// 30 frames a second are 30, not 30.3: what is read is what was written.
+TEST(Animation, KeepsTheTimesOfFrames) {
+  const test::TempDir dir = test::TempDir::in_memory();
+  const std::vector<double> exact{1 / 30.0, 1001 / 30000.0, 1 / 24.0,    0.1,  2,
+                                  12.5,     0.8 / 7,        1 / 65535.0, 65535};
+  const std::vector<double> others{1 / 29.97002, std::sqrt(2), 1e-4 / 3, 1.6e-5, 64321.98};
+  Animation film({2, 2});
+  for (const double seconds : exact) film.add(Pixels(12), seconds);
+  for (const double seconds : others) film.add(Pixels(12), seconds);
+  film.write(dir / "a.apng");
+  const Clip clip = read_clip(dir / "a.apng");
+  ASSERT_EQ(clip.seconds.size(), exact.size() + others.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_DOUBLE_EQ(clip.seconds[i], exact[i]);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    EXPECT_NEAR(clip.seconds[exact.size() + i] / others[i], 1, 2e-5) << others[i];
 }
 
 TEST(Animation, WhatCannotBeIsRefused) {
   EXPECT_THAT(test::error_of<ConfigError>([] { Animation film({0, 5}); }), ::testing::HasSubstr("0 by 5"));
   Animation film({2, 2});
   EXPECT_THAT(test::error_of<ShapeError>([&] { film.add(Pixels(5), 1); }), ::testing::HasSubstr("5 bytes"));
+  for (const double seconds : {0.0, -1.0, 1e-5, 65536.0, std::nan("")})
+    EXPECT_THAT(test::error_of<ConfigError>([&] { film.add(Pixels(12), seconds); }),
+                ::testing::HasSubstr("cannot be shown for"))
+        << seconds;
   EXPECT_THAT(test::error_of<ConfigError>([&] { film.write("none.png"); }),
               ::testing::HasSubstr("without frames"));
 }

@@ -18,10 +18,9 @@ std::vector<std::uint8_t> rgb_pixels(const field::Field& field, Size size, const
     for (std::int64_t i = 0; i < rows.size(0) * rows.size(1); ++i, from += channels) {
       const float alpha = channels % 2 == 0 ? std::clamp(from[channels - 1], 0.0f, 1.0f) : 1;
       for (std::int64_t c = 0; c < 3; ++c) {
-        const float level = from[channels > 2 ? c : 0];
+        const float level = from[channels > 2 ? c : 0], lit = std::clamp(level, 0.0f, 1.0f) * alpha;
         // A network that has diverged draws black.
-        const float lit = std::isfinite(level) ? std::clamp(level, 0.0f, 1.0f) * alpha : 0;
-        out.push_back(static_cast<std::uint8_t>(lit * 255 + 0.5f));
+        out.push_back(std::isfinite(lit) ? static_cast<std::uint8_t>(lit * 255 + 0.5f) : 0);
       }
     }
     return true;

@@ -27,6 +27,11 @@ Size film_size(const field::FieldOptions& o) {
   return fitted_into({side, side}, o.width, o.height);
 }
 
+// The next step to look at after one.
+std::int64_t look_after(std::int64_t step) {
+  return std::max(step + 1, static_cast<std::int64_t>(static_cast<double>(step) * kStepGrowth));
+}
+
 double difference(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(int{a[i]} - int{b[i]});
@@ -47,9 +52,6 @@ FilmMaker::FilmMaker(std::string path, const field::Field& field)
     : path_(std::move(path)), field_(field), size_(film_size(field.options())) {
   if (field.options().is_sound())
     throw UsageError("there is no film of a sound", "--film shows pictures", "leave --film out");
-  if (!path_.ends_with(".apng") && !path_.ends_with(".png"))
-    throw UsageError(fmt::format("--film cannot be {}", path_), "a film is an animated PNG",
-                     "name it .apng, which browsers show");
 }
 
 FilmMaker::Pixels FilmMaker::draw() const {
@@ -67,8 +69,7 @@ void FilmMaker::keep(Pixels picture) {
 }
 
 bool FilmMaker::begin(std::int64_t step) {
-  const auto looked_next = static_cast<double>(step) * (kStepGrowth - 1);
-  next_ = step + std::max<std::int64_t>(1, static_cast<std::int64_t>(looked_next));
+  for (next_ = 1; next_ <= step;) next_ = look_after(next_);
   std::error_code none;
   if (step > 0 && std::filesystem::exists(path_, none)) {
     const io::Clip clip = io::read_clip(path_);
@@ -94,7 +95,7 @@ bool FilmMaker::begin(std::int64_t step) {
 
 void FilmMaker::on_step(std::int64_t step) {
   if (step < next_) return;
-  next_ = std::max(step + 1, static_cast<std::int64_t>(static_cast<double>(step) * kStepGrowth));
+  next_ = look_after(step);
   Pixels picture = draw();
   if (!frames_.empty() && difference(picture, frames_.back()) < least_change_) return;
   keep(std::move(picture));

@@ -13,12 +13,13 @@
 namespace veldt::app {
 
 // Looks at the picture after some steps, ever more of them apart, and keeps it where it has changed since the
-// last one: the beginning, where most happens, is shown step by step. So the film depends on the steps alone.
-// The longer side of a frame has 160 to 320 pixels; there are at most 240 frames, and 24 MiB. A clip is shown
-// at the moment in its middle.
+// last one: the beginning, where most happens, is shown step by step. So the film depends on the steps alone,
+// and that of a run which was stopped and resumed is the same, unless frames were left out of it before. The
+// longer side of a frame has 160 to 320 pixels; there are at most 240 frames, and 24 MiB. A clip is shown at
+// the moment in its middle.
 class FilmMaker {
  public:
-  // Keeps a reference to the field. Throws UsageError for a sound and for another name than .apng or .png.
+  // Keeps a reference to the field. Throws UsageError for a sound.
   FilmMaker(std::string path, const field::Field& field);
 
   // Before the first step of this run, at `step`. A run that goes on has its earlier frames in the film that

@@ -176,8 +176,9 @@ void check_flags(const FitFlags& flags, Context& context) {
           "name it .safetensors");
   if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
-  if (!flags.film.empty())
-    check_output(flags.film, "--film", {flags.input, flags.output, flags.preview}, context);
+  if (flags.film.empty()) return;
+  check_film_name(flags.film, "--film");
+  check_output(flags.film, "--film", {flags.input, flags.output, flags.preview}, context);
 }
 
 constexpr const char* kDraw = "draw";
@@ -376,7 +377,7 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                     run.seconds));
   profiling.finish();
   fitter.field().save(flags.output);
-  watchers.finish();
+  watchers.finish(run.stop == train::Stop::asked && !flags.checkpoints.directory.empty());
   live.finish(run.stop == train::Stop::asked ? "stopped" : "done", run.steps);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet)

@@ -69,8 +69,12 @@ void FitWatchers::saved() {
   if (film_) write_or_warn([this] { film_->save(); });
 }
 
-void FitWatchers::finish() {
-  if (film_) film_->finish();
+void FitWatchers::finish(bool goes_on) {
+  if (!film_) return;
+  if (goes_on)
+    film_->save();
+  else
+    film_->finish();
 }
 
 }  // namespace veldt::app

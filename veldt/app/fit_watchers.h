@@ -33,8 +33,8 @@ class FitWatchers {
   void on_step(std::int64_t step);
   // When a checkpoint was written: what is kept besides fits it. A failure is a warning, here and above.
   void saved();
-  // After the run. Throws IoError.
-  void finish();
+  // After the run, which may go on later from a checkpoint. Throws IoError.
+  void finish(bool goes_on);
 
  private:
   void preview(std::int64_t step);

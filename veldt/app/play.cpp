@@ -7,6 +7,7 @@
 
 #include "veldt/app/inputs.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/render_film.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -52,9 +53,7 @@ void draw_film(const PlayFlags& flags, const Context& context, const rl::Environ
 int play_agent(const PlayFlags& flags, Context& context) {
   const recipe::TrainedAgent agent = recipe::load_agent(flags.model);
   if (!flags.output.empty()) {
-    if (!flags.output.ends_with(".apng") && !flags.output.ends_with(".png"))
-      throw UsageError(fmt::format("-o cannot be '{}'", flags.output), "an animated picture is a PNG",
-                       "name it something.apng, or something.png");
+    check_film_name(flags.output, "-o");
     check_output(flags.output, "-o", {flags.model}, context);
   }
   const StopOnSignal signal;
@@ -102,7 +101,7 @@ Run add_play(VerbOptions& verb, Context& context) {
       verb, "MODEL", flags->model,
       "what veldt train wrote for a recipe with an environment: a model.safetensors, or the folder of a run")
       .required();
-  add_path(verb, "-o,--output", flags->output, "an animated picture of it (.apng or .png)");
+  add_path(verb, "-o,--output", flags->output, "an animated picture of it (.apng)");
   add_count(verb, "--episodes", flags->episodes, {.least = 1, .most = 100'000}, "episodes to play");
   add_count(verb, "--drawn", flags->drawn, {.least = 1, .most = 1000}, "how many of them are in the picture");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "where the episodes start");

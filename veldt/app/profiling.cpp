@@ -1,7 +1,12 @@
 // A table on stderr, and a file for viewers of traces.
 #include "veldt/app/profiling.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
 #include "veldt/cli/terminal.h"
+#include "veldt/core/error.h"
 #include "veldt/io/file.h"
 
 namespace veldt::app {
@@ -19,6 +24,10 @@ void add_profile(VerbOptions& verb, ProfileFlags& flags, const std::string& help
 }
 
 Profiling::Profiling(const ProfileFlags& flags) : flags_(flags) {
+  const std::string ending = std::filesystem::path(flags.trace).extension();
+  if (ending != ".json" && !ending.empty())
+    throw UsageError(fmt::format("--trace cannot be {}", on_one_line(flags.trace)),
+                     "a trace is JSON, and viewers go by the name", "name it .json");
   if (!flags.trace.empty()) io::check_writable(flags.trace);
   if (flags.table || !flags.trace.empty()) profile_.emplace(flags.trace.empty() ? 0 : kMostTraced);
 }

@@ -114,7 +114,7 @@ void refuse_still(const RenderFlags& flags, const field::FieldOptions& o) {
 bool is_film(const RenderFlags& flags, const field::FieldOptions& o) {
   if (flags.morph) return true;
   if (!o.is_clip() || flags.at) return false;
-  check_film_name(flags.output);
+  check_film_name(flags.output, "--output", "; or draw one moment with --at");
   return true;
 }
 
@@ -231,7 +231,7 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
     if (flags.morph) {
       if (drawing.is_sound())
         throw UsageError("a sound cannot be morphed", "--morph is for pictures", "give models of pictures");
-      check_film_name(flags.output);
+      check_film_name(flags.output, "--output");
     }
     if (!flags.dry_run) note_stretch(flags, drawing, context);
     return render_film(flags, drawing, context, device, stop ? &*stop : nullptr);

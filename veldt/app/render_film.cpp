@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -45,10 +46,13 @@ FilmPlan film_of_morph(const FilmWishes& wishes, std::int64_t frames) {
   return checked({frames, wishes.fps.value_or(kUsualFps)});
 }
 
-void check_film_name(const std::string& path) {
-  if (!path.ends_with(".apng") && !path.ends_with(".png") && io::is_picture_name(path))
-    throw UsageError(fmt::format("--output cannot be {}", path), "an animation is written as an animated PNG",
-                     "name it .apng, which browsers show; or draw one moment with --at");
+void check_film_name(const std::string& path, const std::string& flag, const std::string& still) {
+  const std::string ending = std::filesystem::path(path).extension();
+  if (ending == ".apng" || ending.empty()) return;
+  throw UsageError(fmt::format("{} cannot be {}", flag, on_one_line(path)),
+                   ending == ".png" ? "it is an animation, and a .png is one picture"
+                                    : "an animation is written as an animated PNG",
+                   "name it .apng, which browsers show" + still);
 }
 
 Tensor picture_of(const Drawing& drawing) {
@@ -66,13 +70,8 @@ int write_film(const std::string& path, const FilmPlan& plan, Size size, std::in
                Context& context) {
   io::Animation film(size, static_cast<int>(channels));
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size.width * size.height * channels));
   for (std::int64_t i = 0; i < plan.frames && !signal.requested(); ++i) {
-    const Tensor picture = frame(i);
-    const float* from = picture.data<float>();
-    for (std::uint8_t& byte : bytes)
-      byte = static_cast<std::uint8_t>(std::clamp(*from++, 0.0f, 1.0f) * 255 + 0.5f);
-    film.add(bytes, 1 / plan.fps);
+    film.add(frame(i), 1 / plan.fps);
     if (film.bytes() > kMostFilmBytes)
       throw Error(fmt::format("{} would be too large", path),
                   fmt::format("its first {} of {} frames take {} MB", i + 1, plan.frames, film.bytes() >> 20),

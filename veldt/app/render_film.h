@@ -28,8 +28,9 @@ struct FilmPlan {
 FilmPlan film_of_clip(const FilmWishes& wishes, const field::FieldOptions& clip);
 FilmPlan film_of_morph(const FilmWishes& wishes, std::int64_t frames);
 
-// Whether a file of this name can be an animation: .apng, .png or no ending. Throws UsageError if not.
-void check_film_name(const std::string& path);
+// Throws UsageError unless the name says that it is an animation, by .apng, or says nothing, such as
+// /dev/stdout. `flag` is the one that has it, and `still` what is done for a picture: "; or draw one moment".
+void check_film_name(const std::string& path, const std::string& flag, const std::string& still = "");
 
 // Draws the frames by frame(i), f32 [height, width, channels], and writes them. A signal ends it without a
 // file. Returns the exit code.

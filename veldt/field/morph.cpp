@@ -28,6 +28,23 @@ std::string form_in_words(const FieldOptions& o) {
   return o.widths.empty() ? text + " none" : text;
 }
 
+// What to do so that both have the form of the first; each was tried.
+std::string how_to_match(const FieldOptions& a, const FieldOptions& b) {
+  const std::string fit = "fit the second picture again with --init FIRST";
+  if (a.channels % 2 != b.channels % 2)
+    return str(
+        "lay the picture with alpha over a colour (veldt resize IN -o OUT --scale 1 --background "
+        "white), and ",
+        fit);
+  if (a.channels != b.channels) return str("save the grey picture as RGB, fit it again, and ", fit);
+  if (a.width != b.width || a.height != b.height)
+    return str("bring the second picture to that size (veldt resize IN -o OUT --size ", a.width, 'x',
+               a.height, "), and ", fit);
+  if (a.squares != b.squares || a.period != b.period || a.two_tone != b.two_tone)
+    return "fit both with --style photo, the second with --init FIRST";
+  return a.footprint == b.footprint ? fit : "fit both with the same --source, the second with --init FIRST";
+}
+
 void check_form(const ImageField& from, const ImageField& to) {
   const FieldOptions a = open_options(from.options()), b = open_options(to.options());
   if (a.is_clip() || b.is_clip())
@@ -35,9 +52,10 @@ void check_form(const ImageField& from, const ImageField& to) {
   if (!(a == b)) {
     const std::string one = form_in_words(a), other = form_in_words(b);
     throw ConfigError("these fields have different forms",
-                      one == other ? str("both are ", one, ", but their grids, frequencies or styles differ")
-                                   : str("one is ", one, ", and the other ", other),
-                      "fit the second picture, of the same size, with --init FIRST");
+                      one == other
+                          ? str("both are ", one, ", but their grids, frequencies, styles or sources differ")
+                          : str("one is ", one, ", and the other ", other),
+                      how_to_match(a, b));
   }
 }
 

@@ -6,13 +6,36 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/pixels.h"
 #include "veldt/io/png_chunks.h"
 
 namespace veldt::io {
 namespace {
+
+constexpr double kMostDelay = 65535;  // numerator and denominator have 16 bits
+
+// The numerator and denominator of a time in seconds: the first convergent of its continued fraction that is
+// the same double or nearly, else the last that fits. Source: Hardy & Wright, An Introduction to the Theory
+// of Numbers, chapter 10.
+std::pair<std::uint32_t, std::uint32_t> fraction_of(double seconds) {
+  if (!(seconds >= 1 / kMostDelay && seconds <= kMostDelay))
+    throw ConfigError(str("a frame cannot be shown for ", seconds, " seconds"),
+                      "an animated PNG has 1/65535 to 65535 seconds a frame",
+                      "show fewer or more frames a second");
+  double before_p = 0, p = 1, before_q = 1, q = 0, rest = seconds;
+  for (;;) {
+    const double whole = std::floor(rest), next_p = whole * p + before_p, next_q = whole * q + before_q;
+    if (next_p > kMostDelay || next_q > kMostDelay) break;
+    before_p = std::exchange(p, next_p), before_q = std::exchange(q, next_q);
+    if (std::abs(p / q - seconds) <= 1e-12 * seconds) break;
+    rest = 1 / (rest - whole);
+  }
+  return {static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)};
+}
 
 std::string compressed(const std::string& bytes) {
   uLongf size = ::compressBound(static_cast<uLong>(bytes.size()));
@@ -40,6 +63,7 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
   if (std::ssize(pixels) != width_ * height_ * channels_)
     throw ShapeError(str("a frame cannot have ", pixels.size(), " bytes"),
                      str("it is ", height_, " by ", width_, " pixels of ", channels_), "give as many");
+  const auto [numerator, denominator] = fraction_of(seconds);
   std::int64_t left = 0, right = width_, top = 0, bottom = height_;
   if (!last_.empty()) {
     left = width_, right = 0, top = height_, bottom = 0;
@@ -66,11 +90,24 @@ void Animation::add(std::span<const std::uint8_t> pixels, double seconds) {
     }
   }
   const auto whole = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
-  frames_.push_back({whole(left), whole(top), whole(right - left), whole(bottom - top),
-                     static_cast<std::uint32_t>(std::clamp(std::round(1000 * seconds), 0.0, 65535.0)),
-                     compressed(rows)});
+  frames_.push_back({whole(left), whole(top), whole(right - left), whole(bottom - top), numerator,
+                     denominator, compressed(rows)});
   bytes_ += std::ssize(frames_.back().data) + 50;
   last_.assign(pixels.begin(), pixels.end());
+}
+
+void Animation::add(const Tensor& picture, double seconds) {
+  const Pixels floats = host_pixels(picture);
+  if (floats.width != width_ || floats.height != height_ || floats.channels != channels_)
+    throw ShapeError(str("a frame cannot be ", picture.shape()),
+                     str("it is [", height_, ", ", width_, ", ", channels_, ']'), "give frames of one size");
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(picture.numel()));
+  for (std::int64_t i = 0; i < picture.numel(); ++i) {
+    const float value = floats.values[i];
+    if (std::isnan(value)) throw nan_in_picture(i / channels_ % width_, i / channels_ / width_);
+    bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(level_of(value, 255));
+  }
+  add(bytes, seconds);
 }
 
 void Animation::write(const std::string& path) const {
@@ -93,7 +130,7 @@ void Animation::write(const std::string& path) const {
     std::string about;
     for (const std::uint32_t number : {sequence++, frame.width, frame.height, frame.left, frame.top})
       put_big_endian(about, number);
-    put_big_endian(about, frame.milliseconds, 2), put_big_endian(about, 1000, 2);
+    put_big_endian(about, frame.seconds, 2), put_big_endian(about, frame.of, 2);
     about += std::string(2, '\0');  // it stays, and covers what was there
     put_png_chunk(file, "fcTL", about);
     if (&frame == &frames_.front()) {

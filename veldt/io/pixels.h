@@ -1,4 +1,4 @@
-// A picture tensor as plain floats in host memory. Only for image_write.cpp and pixel_csv.cpp.
+// A picture tensor as plain floats in host memory. Only for what writes pictures.
 // Tests: tests/io/image_write_test.cpp, tests/io/pixel_csv_test.cpp
 #pragma once
 
