@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
@@ -29,8 +30,8 @@ template <class F> std::vector<Loop> outlines_of(int n, const F& f) {
   for (int i = 0; i < n; ++i) places.push_back(i + 0.5);
   places.push_back(n);
   std::vector<float> values;
-  for (int y = 0; y < n; ++y)
-    for (int x = 0; x < n; ++x) values.push_back(static_cast<float>(f(Point{x + 0.5, y + 0.5})));
+  for (const double y : places)
+    for (const double x : places) values.push_back(static_cast<float>(f(Point{x, y})));
   return publish::outlines(places, places, values, [&](const std::vector<Point>& points) {
     std::vector<float> out;
     for (const Point p : points) out.push_back(static_cast<float>(f(p)));
@@ -67,6 +68,22 @@ TEST(Outlines, EndAtTheBorderExactly) {
   EXPECT_EQ(least, 0);
 }
 
+TEST(Outlines, OfWhatFillsThePictureHaveItsCorners) {
+  const std::vector<Loop> loops = outlines_of(8, [](Point p) {
+    return publish::length(p - Point{4, 4}) - 2;
+  });
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_NEAR(std::max(std::abs(publish::area(loops[0])), std::abs(publish::area(loops[1]))), 64, 1e-9);
+}
+
+TEST(Outlines, MeetTheBorderWhereTheFunctionDoes) {
+  const std::vector<Loop> loops = outlines_of(8, [](Point p) { return 4.1 + 0.5 * p.y - p.x; });
+  ASSERT_EQ(loops.size(), 1u);
+  for (const Point end : {Point{4.1, 0}, Point{8, 7.8}})
+    EXPECT_TRUE(std::any_of(loops[0].begin(), loops[0].end(),
+                            [&](Point p) { return publish::length(p - end) < 1e-3; }));
+}
+
 TEST(Curves, OfACircleAreFewAndNear) {
   Loop circle;
   for (int i = 0; i < 200; ++i)
@@ -90,6 +107,60 @@ TEST(Curves, KeepTheCornersOfASquare) {
     EXPECT_NEAR(std::fmod(c[0].x, 5), 0, 1e-9);
     EXPECT_NEAR(std::fmod(c[0].y, 5), 0, 1e-9);
   }
+}
+
+// A rectangle whose sides wobble and whose corners are round, as those of a field.
+Loop wobbling_frame() {
+  Loop frame;
+  const auto put = [&](double x, double y, double nx, double ny) {
+    const double off = 0.02 * std::sin(7 * x + 5 * y);
+    frame.push_back({x + off * nx, y + off * ny});
+  };
+  const auto round = [&](double x, double y, double from) {
+    for (int i = 1; i < 6; ++i) {
+      const double angle = (from + i * 15) * std::numbers::pi / 180;
+      frame.push_back(Point{x, y} + Point{std::cos(angle), std::sin(angle)} * 0.3);
+    }
+  };
+  for (double x = 0.3; x < 29.65; x += 0.25) put(x, 0, 0, 1);
+  round(29.7, 0.3, -90);
+  for (double y = 0.3; y < 19.65; y += 0.25) put(30, y, 1, 0);
+  round(29.7, 19.7, 0);
+  for (double x = 29.7; x > 0.35; x -= 0.25) put(x, 20, 0, 1);
+  round(0.3, 19.7, 90);
+  for (double y = 19.7; y > 0.35; y -= 0.25) put(0, y, 1, 0);
+  round(0.3, 0.3, 180);
+  return frame;
+}
+
+TEST(Curves, AFrameIsFourLinesWithSharpCorners) {
+  const auto curves = publish::fit_curves(wobbling_frame());
+  EXPECT_EQ(curves.size(), 4u);
+  for (const auto& c : curves) {
+    EXPECT_TRUE(publish::is_straight(c));
+    EXPECT_NEAR(std::min(c[0].x, 30 - c[0].x), 0, 0.03);
+    EXPECT_NEAR(std::min(c[0].y, 20 - c[0].y), 0, 0.03);
+  }
+}
+
+TEST(Curves, OfWideArcsAreNotPolygons) {
+  Loop circle;
+  for (int i = 0; i < 4000; ++i)
+    circle.push_back(Point{std::cos(i * std::numbers::pi / 2000), std::sin(i * std::numbers::pi / 2000)} *
+                     200);
+  const auto curves = publish::fit_curves(circle, {.error = 0.1});
+  EXPECT_LE(curves.size(), 16u);
+  EXPECT_TRUE(std::none_of(curves.begin(), curves.end(), [](auto& c) { return publish::is_straight(c); }));
+}
+
+TEST(Curves, GoAlongTheBorderToTheirEnds) {
+  Loop wedge;  // comes to the top of a picture at an angle that is no corner elsewhere
+  for (int i = 0; i <= 40; ++i) wedge.push_back({i * 0.5, 0});
+  for (int i = 1; i <= 40; ++i) wedge.push_back({20 + i * 0.5, i * 0.35});
+  for (int i = 1; i <= 40; ++i) wedge.push_back({40.0 - i, 14});
+  for (int i = 1; i < 40; ++i) wedge.push_back({0, 14 - i * 0.35});
+  const auto curves = publish::fit_curves(wedge, {.border = {50, 50}});
+  EXPECT_TRUE(std::any_of(curves.begin(), curves.end(), [](auto& c) { return c[0].x == 20 && c[0].y == 0; }));
 }
 
 // A disc with a hole and a bar, of two tones.
@@ -125,6 +196,26 @@ TEST(Svg, DrawsWhatTheFieldDraws) {
     wrong += std::abs(a - b) > 0.6f ? 1 : 0;
   }
   EXPECT_LT(wrong, 320 * 320 / 1000);
+}
+
+// Ink in all corners: a bright disc alone is not ink.
+TEST(Svg, InkReachesTheCornersOfThePicture) {
+  if (std::system("rsvg-convert --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "rsvg-convert is not here";
+  const TempDir dir;
+  const Tensor picture = empty({24, 24, 1});
+  for (std::int64_t y = 0; y < 24; ++y)
+    for (std::int64_t x = 0; x < 24; ++x)
+      picture.data<float>()[y * 24 + x] = std::hypot(x - 11.5, y - 11.5) < 7 ? 1.0f : 0.0f;
+  field::FitOptions options;
+  options.steps = 60;
+  options.seed = 1;
+  options.model = field::Model::siren;
+  io::write_file(dir / "a.svg", publish::svg(field::fit(picture, options)).text);
+  ASSERT_EQ(std::system(str("rsvg-convert -w 960 ", dir / "a.svg", " -o ", dir / "a.png").c_str()), 0);
+  const Tensor drawn = io::read_image(dir / "a.png");
+  for (const std::int64_t y : {0, 959})
+    for (const std::int64_t x : {0, 959})
+      EXPECT_LT(drawn.data<float>()[(y * 960 + x) * drawn.size(2)], 0.01f);
 }
 
 TEST(Svg, OfPixelArtIsRectangles) {

@@ -16,9 +16,14 @@ struct CurveOptions {
   double error = 0.03;  // no point is further from its curve
   // A point is a corner if what lies this far before and behind it turns by more than `turn` (radians) there.
   double reach = 0.75, turn = 0.9;
+  // A line has corners where it comes to the border of a picture of this size. 0, 0: there is none.
+  Point border{};
 };
 
-// The curves of a closed line, each beginning where the one before ends; smooth but at its corners.
+// The curves of a closed line, each beginning where the one before ends; smooth but at its corners. What is
+// straight over a length of kStraight is one that is_straight().
 std::vector<Cubic> fit_curves(const Loop& loop, const CurveOptions& options = {});
+bool is_straight(const Cubic& curve);
+inline constexpr double kStraight = 6;
 
 }  // namespace veldt::publish

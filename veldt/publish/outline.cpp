@@ -17,11 +17,11 @@ struct Crossing {
   double at_from, at_to;  // of different signs
 };
 
-// The lattice with a ring of negative values around it.
+// The lattice with a ring of negative values around it, each at the place of its neighbour on the border.
 class Lattice {
  public:
   Lattice(const std::vector<double>& xs, const std::vector<double>& ys, const std::vector<float>& values)
-      : xs_(xs), ys_(ys), values_(values), wide_(std::ssize(xs)), high_(std::ssize(ys)) {}
+      : xs_(xs), ys_(ys), values_(values), wide_(std::ssize(xs) + 2), high_(std::ssize(ys) + 2) {}
 
   std::int64_t wide() const { return wide_; }
   std::int64_t high() const { return high_; }
@@ -34,7 +34,8 @@ class Lattice {
     return v == 0 ? 1e-9 : v;
   }
   Point place(std::int64_t x, std::int64_t y) const {
-    return {xs_[static_cast<std::size_t>(x)], ys_[static_cast<std::size_t>(y)]};
+    return {xs_[static_cast<std::size_t>(std::clamp<std::int64_t>(x - 1, 0, wide_ - 3))],
+            ys_[static_cast<std::size_t>(std::clamp<std::int64_t>(y - 1, 0, high_ - 3))]};
   }
 
   // An edge's number: of the one from x, y to the right, or down.
@@ -43,11 +44,6 @@ class Lattice {
   Crossing crossing(std::int64_t edge) const {
     const std::int64_t x = edge / 2 % wide_, y = edge / 2 / wide_;
     const std::int64_t to_x = x + (edge % 2 == 0 ? 1 : 0), to_y = y + (edge % 2 == 0 ? 0 : 1);
-    // Beyond the border there is nothing: a line there runs along it.
-    if (is_ring(x, y) != is_ring(to_x, to_y)) {
-      const Point border = is_ring(x, y) ? place(x, y) : place(to_x, to_y);
-      return {border, border, value(x, y), value(to_x, to_y)};
-    }
     return {place(x, y), place(to_x, to_y), value(x, y), value(to_x, to_y)};
   }
   bool is_border(std::int64_t edge) const {

@@ -21,10 +21,10 @@ Point unit(Point a);  // a itself if it is 0
 // A closed line; the last point is joined to the first one.
 using Loop = std::vector<Point>;
 
-// values[row by row] at the crossings of the columns xs[1] .. and the rows ys[1] .., which rise; the first
-// and the last of both are the border, around which all is negative: what reaches it ends exactly there.
-// `at`: the function itself, at many points, with which the places on the edges of the lattice are found more
-// exactly than by the line between two values. The positive side is on the same hand all along a loop.
+// values[row by row] at the crossings of the columns xs and the rows ys, which rise; the first and the last
+// of both are the border, beyond which all is negative: what reaches it ends exactly there. `at`: the
+// function itself, at many points, with which the places on the edges of the lattice are found more exactly
+// than by the line between two values. The positive side is on the same hand all along a loop.
 std::vector<Loop> outlines(const std::vector<double>& xs, const std::vector<double>& ys,
                            const std::vector<float>& values,
                            const std::function<std::vector<float>(const std::vector<Point>&)>& at);

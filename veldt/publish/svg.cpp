@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
@@ -118,11 +119,37 @@ class Levels {
   field::CoordinateMap map_;
 };
 
+// The values inside, and around them those on the border itself.
+std::vector<float> with_border(const std::vector<float>& inside, const std::vector<double>& xs,
+                               const std::vector<double>& ys, const Levels& at) {
+  std::vector<Point> border;
+  const auto is_border = [&](std::size_t x, std::size_t y) {
+    return x == 0 || y == 0 || x + 1 == xs.size() || y + 1 == ys.size();
+  };
+  for (std::size_t y = 0; y < ys.size(); ++y)
+    for (std::size_t x = 0; x < xs.size(); ++x)
+      if (is_border(x, y)) border.push_back({xs[x], ys[y]});
+  const std::vector<float> around = at(border);
+  auto next = around.begin();
+  auto within = inside.begin();
+  std::vector<float> out;
+  for (std::size_t y = 0; y < ys.size(); ++y)
+    for (std::size_t x = 0; x < xs.size(); ++x) out.push_back(is_border(x, y) ? *next++ : *within++);
+  return out;
+}
+
 std::string path_of(const std::vector<Cubic>& curves) {
-  std::string text = fmt::format("M{} {}", in_short(curves[0][0].x), in_short(curves[0][0].y));
-  for (const Cubic& c : curves)
-    text += fmt::format("C{} {} {} {} {} {}", in_short(c[1].x), in_short(c[1].y), in_short(c[2].x),
-                        in_short(c[2].y), in_short(c[3].x), in_short(c[3].y));
+  std::string x = in_short(curves[0][0].x), y = in_short(curves[0][0].y), text = "M" + x + " " + y;
+  for (const Cubic& c : curves) {
+    if (&c == &curves.back() && is_straight(c)) break;  // Z draws it
+    const std::string before_x = std::exchange(x, in_short(c[3].x)),
+                      before_y = std::exchange(y, in_short(c[3].y));
+    if (is_straight(c))
+      text += before_y == y ? "H" + x : before_x == x ? "V" + y : "L" + x + " " + y;
+    else
+      text += fmt::format("C{} {} {} {} {} {}", in_short(c[1].x), in_short(c[1].y), in_short(c[2].x),
+                          in_short(c[2].y), x, y);
+  }
   return text + "Z";
 }
 
@@ -184,11 +211,16 @@ Svg svg(const field::Field& field, const SvgOptions& options) {
       at.push_back(static_cast<double>(n));
       return at;
     };
-    for (const Loop& loop : outlines(places(o.width), places(o.height), shares, Levels(field, tones))) {
+    const double error = options.error > 0                ? options.error
+                         : o.two_tone || !o.tones.empty() ? kTwoToneError
+                                                          : kGreyError;
+    const std::vector<double> xs = places(o.width), ys = places(o.height);
+    const Levels at(field, tones);
+    for (const Loop& loop : outlines(xs, ys, with_border(shares, xs, ys, at), at)) {
       if (std::abs(area(loop)) < kDust) continue;
-      const std::vector<Cubic> curves = fit_curves(loop, {.error = options.error});
+      const std::vector<Cubic> curves = fit_curves(loop, {.error = error, .border = {xs.back(), ys.back()}});
       ++out.outlines;
-      out.curves += std::ssize(curves);
+      out.curves += std::count_if(curves.begin(), curves.end(), [](auto& c) { return !is_straight(c); });
       path += path_of(curves) + "\n";
     }
   }

@@ -11,7 +11,10 @@ namespace veldt::publish {
 
 struct SvgOptions {
   std::string title = "A field";
-  double error = 0.03;  // in fitted pixels: the largest distance of an outline's points from its curve
+  // In fitted pixels: the largest distance of an outline's points from its curve, twice that from a straight
+  // line. 0: kTwoToneError if the picture had two tones, whose outlines follow the steps of its pixels, else
+  // kGreyError.
+  double error = 0;
 };
 
 struct Svg {
@@ -23,6 +26,6 @@ struct Svg {
 // rectangles. Throws ConfigError for a sound, and for a field with more than two tones: one of colours, or
 // one fitted to greys with more than kMostBetween of its area between the two.
 Svg svg(const field::Field& field, const SvgOptions& options = {});
-inline constexpr double kMostBetween = 0.25;
+inline constexpr double kMostBetween = 0.25, kTwoToneError = 0.1, kGreyError = 0.03;
 
 }  // namespace veldt::publish
