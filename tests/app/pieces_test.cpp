@@ -1,7 +1,9 @@
 // The command's parts that can be tested without a process: flags, progress, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "tests/io/faults.h"
+#include "tests/support/temp_dir.h"
 #include "veldt/cli/context.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -291,6 +294,31 @@ TEST(ProgressLine, BeginsAnewInAWindowOfAnotherSizeAndAfterAStop) {
   expect_whole_below();
   ::raise(SIGCONT);
   expect_whole_below();
+  // A note does not go up to them either, and so erases nothing that was written meanwhile.
+  ::raise(SIGCONT);
+  screen.text.clear();
+  line.note("said");
+  EXPECT_TRUE(screen.text.starts_with("\r\x1b[Kveldt: note: said\n\rone\x1b[K\n")) << screen.text;
+}
+
+// At once, whatever the run does, and below what its terminal shows.
+TEST(Signals, TheFirstOneSaysWhatItDoes) {
+  for (const bool is_quiet : {false, true}) {
+    const test::TempDir dir;
+    EXPECT_EQ(test::in_child([&] {
+                const int file = ::open((dir / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+                ::dup2(file, STDERR_FILENO);
+                const StopOnSignal stop(note_of_stop(is_quiet));
+                const int before = times_continued();
+                ::raise(SIGINT);
+                return times_continued() - before;
+              }),
+              is_quiet ? 0 : 1);
+    const std::string said = test::bytes_of(dir / "err");
+    EXPECT_EQ(
+        said,
+        is_quiet ? "" : "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once\n");
+  }
 }
 
 TEST(ProgressLine, NeverWrapsANarrowTerminal) {

@@ -339,26 +339,22 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
                              on_one_line(flags.checkpoints.directory), resume));
   }
   std::jthread farewell = ranks.tell_when([&signal] { return signal.requested(); });
-  bool has_learned = false;
-  train::Events events = events_for(flags, context, line, watchers, signal, ranks);
-  events.on_step = [&has_learned, tell = events.on_step](std::int64_t step, double loss) {
-    has_learned = true;
-    if (tell) tell(step, loss);
-  };
   const auto teaching = [&](double part) {
     line.update(part, "finding what lies between the pixels");
     return !is_stopped();
   };
   bool is_kept = false;
   const auto closing = [&](double part) {  // which may take long, and a second signal ends it
-    if (is_stopped() && has_learned && ranks.is_first() && !std::exchange(is_kept, true)) {
+    if (is_stopped() && watchers.has_seen_a_step() && !std::exchange(is_kept, true)) {
       save_now();
       line.note(fmt::format("{} holds the field so far; its pixels are now made exact", flags.output));
     }
     line.update(part, "making the pixels exact");
   };
-  const train::RunResult run =
-      fitter.run(flags.checkpoints, live.listening(events, fitter.field().network()), teaching, closing);
+  const train::RunResult run = fitter.run(
+      flags.checkpoints,
+      live.listening(events_for(flags, context, line, watchers, signal, ranks), fitter.field().network()),
+      teaching, closing);
   farewell = {};
   line.finish();
   if (!ranks.is_first()) {

@@ -60,6 +60,7 @@ void FitWatchers::begin(std::int64_t step) {
 }
 
 void FitWatchers::on_step(std::int64_t step) {
+  has_seen_a_step_ = true;
   panel_.on_step();
   if (film_) film_->on_step(step);
   preview(step);

@@ -31,6 +31,8 @@ class FitWatchers {
   // Before the first step, at `step` of a run that goes on.
   void begin(std::int64_t step);
   void on_step(std::int64_t step);
+  // In this process, the first one of several.
+  bool has_seen_a_step() const { return has_seen_a_step_; }
   // When a checkpoint was written: what is kept besides fits it. A failure is a warning, here and above.
   void saved();
   // After the run, which may go on later from a checkpoint. Throws IoError.
@@ -45,6 +47,7 @@ class FitWatchers {
   const field::Field& field_;
   ProgressLine& line_;
   PicturePanel panel_;
+  bool has_seen_a_step_ = false;
 };
 
 }  // namespace veldt::app

@@ -235,12 +235,14 @@ bool LiveRun::should_save() {
 void LiveRun::hold(const std::function<bool()>& should_stop) {
   if (!control_.is_paused()) return;
   board_->set_state("paused");
-  if (options_.say) options_.say("paused from the page, which can let it go on");
+  if (!std::exchange(says_paused_, true) && options_.say)
+    options_.say("paused from the page, which can let it go on");
   const auto begun = std::chrono::steady_clock::now();
   while (control_.is_paused() && !should_stop()) {
     if (control_.wants_save()) break;  // it is saved after a step, and then pauses again
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  says_paused_ = control_.is_paused();  // else it was only left to save
   for (Budget* budget : {&pictures_, &norms_, &histograms_, &samples_})
     budget->leave_out(std::chrono::steady_clock::now() - begun);
   board_->set_state("running");

@@ -169,6 +169,7 @@ std::string ProgressLine::live_line(const Terminal& terminal) const {
 }
 
 void ProgressLine::line_above(std::string_view text) {
+  if (continued_ != times_continued()) rows_above_ = 0;  // they are no longer where they were
   options_.sink(fmt::format("{}{}\n",
                             !on_screen_       ? ""
                             : rows_above_ > 0 ? to_block_begin() + "\x1b[J"

@@ -82,8 +82,8 @@ const score_of = (run, name) => (run.facts.find((f) => f.group === "scores" && f
 
 function show_runs() {
   const names = [], scores = [];
-  for (const run of runs) for (const f of run.facts)
-    if (f.group === "scores" && !scores.includes(f.name) && scores.length < 8) scores.push(f.name);
+  for (const run of runs) for (const f of run.facts)  // of training and validation there are curves
+    if (f.group === "scores" && !/^(train|val)_/.test(f.name) && !scores.includes(f.name) && scores.length < 8) scores.push(f.name);
   for (const run of runs) for (const s of run.series)
     if (s && !s.group.startsWith("gradients") && !names.includes(s.name) && names.length < 8) names.push(s.name);
   const rows = runs.map((run, i) => {
