@@ -165,12 +165,14 @@ TEST_F(ExplainVerb, RefusesWhatDoesNotFit) {
   refused({"explain", file("pictures"), "-o", none}, 2, "there is no picture to explain");
   refused({"explain", file("pictures"), seven, seven, "-o", none}, 2, "there are several pictures");
   refused({"explain", file("pictures"), seven, "-o", none, "--class", "rings"}, 2, "did you mean 'ring'?");
+  refused({"explain", file("pictures"), seven, "-o", none, "--class", "3"}, 2,
+          "give a number of 0 .. 2, or one of ring, b, c");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "4"}, 2, "it gives [1, 3]");
-  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "10"}, 2, "there is no layer '10'");
+  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "10"}, 2, "give one of 0, 1, 2, 3, 4");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "1", "--method", "lrp"}, 2,
           "leave it out");
   refused({"explain", file("pictures"), seven, "-o", none, "--prompt", "a"}, 2, "--prompt does not fit");
-  refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "no channel 9");
+  refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "give one of 0 .. 3");
   refused({"explain", file("pictures"), seven, "-o", seven}, 2, "seven.png");
   refused({"explain", file("pictures"), seven, "-o", dir_ / "none.txt"}, 2, "none.txt");
   refused({"explain", seven, seven, "-o", none}, 4, "seven.png");

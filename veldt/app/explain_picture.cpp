@@ -1,5 +1,6 @@
 // Explains what a network says of a picture, and draws what its layers look for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,12 +65,16 @@ nn::NamedModule named_layer(const ExplainFlags& flags, const nn::Module& network
     if (inner.name == flags.layer && !inner.name.empty()) return inner;
     if (!inner.name.empty()) names.push_back(inner.name);
   }
-  const std::string near = io::nearest_of(flags.layer, names);
+  // Names that are numbers are near to any other.
+  const bool is_number = flags.layer.find_first_not_of("0123456789") == std::string::npos;
+  const std::string near = is_number ? "" : io::nearest_of(flags.layer, names);
+  constexpr std::size_t kMostNamed = 20;
   throw UsageError(fmt::format("there is no layer '{}'", flags.layer),
                    fmt::format("the network has {} modules, from {} to {}", names.size(),
                                names.empty() ? "" : names.front(), names.empty() ? "" : names.back()),
-                   near.empty() ? "give one of their names; veldt info lists them"
-                                : fmt::format("did you mean '{}'?", near));
+                   !near.empty()                ? fmt::format("did you mean '{}'?", near)
+                   : names.size() <= kMostNamed ? fmt::format("give one of {}", fmt::join(names, ", "))
+                                                : "give one of their names; veldt info lists them");
 }
 
 // What the class token is made of, where there is one, else what all tokens are, as a square of patches.
@@ -191,7 +196,8 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
                      "give -o WHY.png, or --check for numbers alone");
   check_picture_output(flags);
   nn::Module& network = explained.network();
-  const Tensor x = explained.prepare(flags.inputs[0]);
+  const Tensor picture = io::read_image(flags.inputs[0]);
+  const Tensor x = explained.prepare(picture);
   Tensor outputs;
   {
     const NoGrad off;
@@ -293,12 +299,13 @@ int explain_channel(const ExplainFlags& flags, Context& context, ExplainedNetwor
                      "name two or more after the model");
   check_picture_output(flags);
   nn::Module& network = explained.network();
-  const nn::NamedModule layer = flags.layer.empty()
-                                    ? explain::last_convolution(network, explained.prepare(flags.inputs[0]))
-                                    : named_layer(flags, network);
+  const nn::NamedModule layer =
+      flags.layer.empty()
+          ? explain::last_convolution(network, explained.prepare(io::read_image(flags.inputs[0])))
+          : named_layer(flags, network);
   std::size_t place = 0;
   const auto next = [&] {
-    return place < flags.inputs.size() ? explained.prepare(flags.inputs[place++]) : Tensor();
+    return place < flags.inputs.size() ? explained.prepare(io::read_image(flags.inputs[place++])) : Tensor();
   };
   const auto found = explain::most_activating(network, *layer.module, *flags.channel, next, flags.top);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -309,7 +316,8 @@ int explain_channel(const ExplainFlags& flags, Context& context, ExplainedNetwor
     list.push_back({{"input", path}, {"value", one.value}, {"place", one.place}});
     if (!context.json) context.out.text(fmt::format("{:.4g}  {}\n", one.value, on_one_line(path)));
     if (!flags.output.empty()) {
-      const Tensor seen = permute(seen_picture(explained, explained.prepare(path)), {2, 0, 1});
+      const Tensor seen =
+          permute(seen_picture(explained, explained.prepare(io::read_image(path))), {2, 0, 1});
       const std::int64_t times = std::max<std::int64_t>(1, kTile / std::max(seen.size(1), seen.size(2)));
       const Tensor large = interpolate(unsqueeze(seen, 0), {.scale_factor = {static_cast<double>(times)}});
       tiles.push_back(pad(squeeze(large, 0), {2, 2, 2, 2}, 1));
