@@ -15,6 +15,8 @@
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/models/model_file.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
 
@@ -111,6 +113,35 @@ TEST_F(SlowExplainVerb, TakesKnownNetworks) {
        "rollout"},
       2,
       "give one of gradient, input-x-gradient, integrated, smoothgrad, occlusion, gradcam, gradcam++, lrp");
+}
+
+TEST_F(ExplainVerb, SaysWhatTheNetworkSaysAndWhatItSaw) {
+  // Sure of ring for what is light, unsure and for b of what is dark.
+  recipe::Trained trained = recipe::load(file("pictures"));
+  for (const NamedTensor& named : trained.model.state_dict()) {
+    Tensor weights = named.tensor;
+    weights.assign(zeros(weights.shape()));
+    if (named.name == "0.bias") weights.assign(full(weights.shape(), 0.5));
+    if (named.name == "0.weight") weights.assign(full(weights.shape(), 1.0 / 9));
+    if (named.name == "4.weight") slice(weights, 0, 0, 1).assign(full({1, weights.size(1)}, 0.05));
+    if (named.name == "4.bias") weights.assign(Tensor::of({3}, {-7.5, 0.5, 0}));
+  }
+  recipe::save(dir_ / "light.safetensors", trained.recipe, trained.facts, trained.model, {});
+  io::write_image(dir_ / "dark.png", full({30, 60, 1}, 0.1));
+  const std::vector<std::string> words = {"explain",  file("light"), dir_ / "dark.png", "--method",
+                                          "gradient", "-o",          dir_ / "why.png"};
+  const Ran ran = run_veldt(words + std::vector<std::string>{"--class", "c"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("the network says b: "));
+  EXPECT_THAT(ran.err, HasSubstr("dark.png is 60x30, and the network sees it scaled to 28x28, stretched"));
+  EXPECT_THAT(ran.err, HasSubstr("light for dark, the network says ring, "));
+  const json found = parsed(words + std::vector<std::string>{"--class", "c"});
+  EXPECT_EQ(found.at("class"), "c");
+  EXPECT_EQ(found.at("likeliest").at("class"), "b");
+  io::write_image(dir_ / "dark.png", full({28, 28, 1}, 0.9));
+  const Ran plain = run_veldt(words);
+  EXPECT_EQ(plain.err, "");
+  EXPECT_THAT(plain.out, Not(HasSubstr("the network says")));
 }
 
 TEST_F(ExplainVerb, ColoursTexts) {
