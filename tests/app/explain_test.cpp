@@ -15,6 +15,8 @@
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/models/model_file.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
 
@@ -113,6 +115,35 @@ TEST_F(SlowExplainVerb, TakesKnownNetworks) {
       "give one of gradient, input-x-gradient, integrated, smoothgrad, occlusion, gradcam, gradcam++, lrp");
 }
 
+TEST_F(ExplainVerb, SaysWhatTheNetworkSaysAndWhatItSaw) {
+  // Sure of ring for what is light, unsure and for b of what is dark.
+  recipe::Trained trained = recipe::load(file("pictures"));
+  for (const NamedTensor& named : trained.model.state_dict()) {
+    Tensor weights = named.tensor;
+    weights.assign(zeros(weights.shape()));
+    if (named.name == "0.bias") weights.assign(full(weights.shape(), 0.5));
+    if (named.name == "0.weight") weights.assign(full(weights.shape(), 1.0 / 9));
+    if (named.name == "4.weight") slice(weights, 0, 0, 1).assign(full({1, weights.size(1)}, 0.05));
+    if (named.name == "4.bias") weights.assign(Tensor::of({3}, {-7.5, 0.5, 0}));
+  }
+  recipe::save(dir_ / "light.safetensors", trained.recipe, trained.facts, trained.model, {});
+  io::write_image(dir_ / "dark.png", full({30, 60, 1}, 0.1));
+  const std::vector<std::string> words = {"explain",  file("light"), dir_ / "dark.png", "--method",
+                                          "gradient", "-o",          dir_ / "why.png"};
+  const Ran ran = run_veldt(words + std::vector<std::string>{"--class", "c"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("the network says b: "));
+  EXPECT_THAT(ran.err, HasSubstr("dark.png is 60x30, and the network sees it scaled to 28x28, stretched"));
+  EXPECT_THAT(ran.err, HasSubstr("light for dark, the network says ring, "));
+  const json found = parsed(words + std::vector<std::string>{"--class", "c"});
+  EXPECT_EQ(found.at("class"), "c");
+  EXPECT_EQ(found.at("likeliest").at("class"), "b");
+  io::write_image(dir_ / "dark.png", full({28, 28, 1}, 0.9));
+  const Ran plain = run_veldt(words);
+  EXPECT_EQ(plain.err, "");
+  EXPECT_THAT(plain.out, Not(HasSubstr("the network says")));
+}
+
 TEST_F(ExplainVerb, ColoursTexts) {
   const std::string page = dir_ / "why.html";
   const json found = parsed({"explain", file("text"), "--prompt", "ab c", "-o", page, "--class", "a"});
@@ -165,12 +196,14 @@ TEST_F(ExplainVerb, RefusesWhatDoesNotFit) {
   refused({"explain", file("pictures"), "-o", none}, 2, "there is no picture to explain");
   refused({"explain", file("pictures"), seven, seven, "-o", none}, 2, "there are several pictures");
   refused({"explain", file("pictures"), seven, "-o", none, "--class", "rings"}, 2, "did you mean 'ring'?");
+  refused({"explain", file("pictures"), seven, "-o", none, "--class", "3"}, 2,
+          "give a number of 0 .. 2, or one of ring, b, c");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "4"}, 2, "it gives [1, 3]");
-  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "10"}, 2, "there is no layer '10'");
+  refused({"explain", file("pictures"), seven, "-o", none, "--layer", "10"}, 2, "give one of 0, 1, 2, 3, 4");
   refused({"explain", file("pictures"), seven, "-o", none, "--layer", "1", "--method", "lrp"}, 2,
           "leave it out");
   refused({"explain", file("pictures"), seven, "-o", none, "--prompt", "a"}, 2, "--prompt does not fit");
-  refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "no channel 9");
+  refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "give one of 0 .. 3");
   refused({"explain", file("pictures"), seven, "-o", seven}, 2, "seven.png");
   refused({"explain", file("pictures"), seven, "-o", dir_ / "none.txt"}, 2, "none.txt");
   refused({"explain", seven, seven, "-o", none}, 4, "seven.png");

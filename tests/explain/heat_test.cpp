@@ -43,6 +43,15 @@ TEST(ExplainHeat, AColourPictureKeepsItsSizeIfItIsLarge) {
   EXPECT_EQ(letter('g'), letter('G'));
 }
 
+// A name out of a model file may have any length; what it is worth is read all the same.
+TEST(ExplainHeat, ALongNameDoesNotHideItsNumber) {
+  const auto drawn = [](const std::string& percent) {
+    return heat_picture(zeros({3, 3, 1}), zeros({3, 3}), {.lines = {std::string(200, 'A') + ": " + percent}})
+        .values<float>();
+  };
+  EXPECT_NE(drawn("53.8 %"), drawn("99.1 %"));
+}
+
 TEST(ExplainHeat, RefusesOtherForms) {
   EXPECT_THROW(heat_picture(zeros({3, 3, 4}), zeros({3, 3})), ShapeError);
   EXPECT_THROW(heat_picture(zeros({3, 3, 1}), zeros({3, 3, 1})), ShapeError);

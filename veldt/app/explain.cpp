@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -28,8 +29,7 @@ bool ExplainedNetwork::takes_pictures() const {
   return known || (trained->recipe.is_of_pictures() && !trained->recipe.denoises());
 }
 
-Tensor ExplainedNetwork::prepare(const std::string& path) const {
-  const Tensor picture = io::read_image(path);
+Tensor ExplainedNetwork::prepare(const Tensor& picture) const {
   if (!known) return trained->prepare(picture);
   const std::vector<Tensor> parameters = known->network->parameters();
   return to(models::prepare(known->preprocessing, picture), parameters.at(0).device());
@@ -81,12 +81,21 @@ std::int64_t class_number(const ExplainFlags& flags, const std::vector<std::stri
   const char* const end = flags.class_name.data() + flags.class_name.size();
   const auto read = std::from_chars(flags.class_name.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end && number >= 0 && number < count) return number;
+  const bool is_number = flags.class_name.find_first_not_of("+-.0123456789") == std::string::npos;
+  const std::string numbers = fmt::format("a number of 0 .. {}", count - 1);
+  // Names that are their numbers say no more than these.
+  const bool are_names = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.find_first_not_of("0123456789") != std::string::npos;
+  });
+  constexpr std::size_t kMostSearched = 10'000, kMostNamed = 20;
   const std::string near =
-      names.empty() || names.size() > 10000 ? "" : io::nearest_of(flags.class_name, names);
+      is_number || !are_names || names.size() > kMostSearched ? "" : io::nearest_of(flags.class_name, names);
   throw UsageError(fmt::format("--class cannot be '{}'", flags.class_name),
                    fmt::format("the network has {} classes, and none of that name or number", count),
-                   near.empty() ? fmt::format("give a number of 0 .. {}", count - 1)
-                                : fmt::format("did you mean '{}'?", near));
+                   !near.empty() ? fmt::format("did you mean '{}'? or give {}", near, numbers)
+                   : are_names && names.size() <= kMostNamed
+                       ? fmt::format("give {}, or one of {}", numbers, fmt::join(names, ", "))
+                       : "give " + numbers);
 }
 
 UsageError wrong_method(const std::string& method, const std::string& why,

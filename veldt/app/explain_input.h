@@ -31,8 +31,8 @@ struct ExplainedNetwork {
 
   nn::Module& network();
   bool takes_pictures() const;
-  // The network's input for a picture's file. Throws as io::read_image().
-  Tensor prepare(const std::string& path) const;
+  // The network's input for a picture of io::read_image().
+  Tensor prepare(const Tensor& picture) const;
   // The names of its outputs; empty where they have none.
   const std::vector<std::string>& classes() const;
   std::string class_name(std::int64_t number) const;

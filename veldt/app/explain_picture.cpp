@@ -1,11 +1,13 @@
 // Explains what a network says of a picture, and draws what its layers look for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "veldt/app/drawing.h"
 #include "veldt/app/explain_input.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/progress_line.h"
@@ -64,12 +66,16 @@ nn::NamedModule named_layer(const ExplainFlags& flags, const nn::Module& network
     if (inner.name == flags.layer && !inner.name.empty()) return inner;
     if (!inner.name.empty()) names.push_back(inner.name);
   }
-  const std::string near = io::nearest_of(flags.layer, names);
+  // Names that are numbers are near to any other.
+  const bool is_number = flags.layer.find_first_not_of("0123456789") == std::string::npos;
+  const std::string near = is_number ? "" : io::nearest_of(flags.layer, names);
+  constexpr std::size_t kMostNamed = 20;
   throw UsageError(fmt::format("there is no layer '{}'", flags.layer),
                    fmt::format("the network has {} modules, from {} to {}", names.size(),
                                names.empty() ? "" : names.front(), names.empty() ? "" : names.back()),
-                   near.empty() ? "give one of their names; veldt info lists them"
-                                : fmt::format("did you mean '{}'?", near));
+                   !near.empty()                ? fmt::format("did you mean '{}'?", near)
+                   : names.size() <= kMostNamed ? fmt::format("give one of {}", fmt::join(names, ", "))
+                                                : "give one of their names; veldt info lists them");
 }
 
 // What the class token is made of, where there is one, else what all tokens are, as a square of patches.
@@ -176,6 +182,45 @@ auto fitting_or_refused(const ExplainFlags& flags, const nn::Module& network, co
   }
 }
 
+// What happened to a picture on its way to the network, which may be why its answer surprises.
+void note_scaling(const std::string& path, const Tensor& picture, const Tensor& x, bool is_middle) {
+  const std::int64_t height = picture.size(0), width = picture.size(1);
+  if (x.rank() != 4 || (x.size(2) == height && x.size(3) == width)) return;
+  print_note(fmt::format("{} is {}x{}, and the network sees {} scaled to {}x{}{}", on_one_line(path), width,
+                         height, is_middle ? "the middle of it," : "it", x.size(3), x.size(2),
+                         !is_middle && is_stretched(static_cast<double>(width), static_cast<double>(height),
+                                                    x.size(3), x.size(2))
+                             ? ", stretched"
+                             : ""));
+}
+
+struct Answer {
+  std::int64_t number = 0;
+  double probability = 0;
+};
+
+Answer likeliest(const Tensor& outputs) {
+  const Tensor shares = softmax(to(outputs, Device{}), 1);
+  const std::int64_t number = argmax(shares, 1).item<std::int64_t>();
+  return {number, shares(0, number).item()};
+}
+
+// A digit in black on white, where those that were learned from are white on black, looks right to people. It
+// shows in a network that is much surer of the negative.
+void note_negative(const ExplainedNetwork& explained, nn::Module& network, const std::string& path,
+                   const Tensor& picture, const Answer& said) {
+  constexpr double kMuchSurer = 4;  // times as small a doubt
+  const NoGrad off;
+  const std::int64_t colours = picture.size(2) < 3 ? 1 : 3;
+  const Tensor seen = slice(to(picture, DType::f32), 2, 0, colours);
+  const Answer other = likeliest(network(explained.prepare(contiguous(affine(seen, -1, 1)))));
+  if (other.number == said.number || !(kMuchSurer * (1 - other.probability) < 1 - said.probability)) return;
+  print_note(fmt::format(
+      "of the negative of {}, light for dark, the network says {}, {:.1f} %: were the pictures "
+      "that it was taught with dark where this one is light?",
+      on_one_line(path), on_one_line(explained.class_name(other.number)), 100 * other.probability));
+}
+
 void check_picture_output(const ExplainFlags& flags) {
   if (!flags.output.empty()) io::format_for_name(flags.output);
 }
@@ -191,7 +236,8 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
                      "give -o WHY.png, or --check for numbers alone");
   check_picture_output(flags);
   nn::Module& network = explained.network();
-  const Tensor x = explained.prepare(flags.inputs[0]);
+  const Tensor picture = io::read_image(flags.inputs[0]);
+  const Tensor x = explained.prepare(picture);
   Tensor outputs;
   {
     const NoGrad off;
@@ -201,8 +247,13 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
     throw UsageError(fmt::format("there is no one output of {} to explain", on_one_line(flags.model)),
                      str("it gives ", outputs.shape()), "explain a network that classifies pictures");
   const std::int64_t count = outputs.size(1);
-  const explain::Targets targets{flags.class_name.empty() ? explain::largest_outputs(network, x)[0]
+  const Answer said = likeliest(outputs);
+  const explain::Targets targets{flags.class_name.empty() ? said.number
                                                           : class_number(flags, explained.classes(), count)};
+  if (!context.quiet) {
+    note_scaling(flags.inputs[0], picture, x, explained.known.has_value());
+    note_negative(explained, network, flags.inputs[0], picture, said);
+  }
   const double probability = softmax(to(outputs, Device{}), 1)(0, targets[0]).item();
   const std::string name = explained.class_name(targets[0]);
 
@@ -225,7 +276,11 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
   if (nothing && !context.quiet)
     print_note(fmt::format("the heat is 0 everywhere: by {} nothing speaks for {}", method.title,
                            on_one_line(name)));
-  const std::string headline = fmt::format("{}: {:.1f} %", name, 100 * probability);
+  const std::string headline = fmt::format("{}: {:.1f} %", name, 100 * probability),
+                    says = fmt::format("the network says {}: {:.1f} %", explained.class_name(said.number),
+                                       100 * said.probability);
+  std::vector<std::string> legend{headline, method.title};
+  if (said.number != targets[0]) legend.insert(legend.begin() + 1, says);
   std::optional<explain::SanityReport> report;
   if (flags.check) {
     struct Stopped {};
@@ -246,7 +301,7 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
                                                         {.is_signed = method.is_signed,
                                                          .smooth = method.smooth,
                                                          .share = method.smooth ? 1.0 : 0.99,
-                                                         .lines = {headline, method.title}}));
+                                                         .lines = legend}));
   if (context.json) {
     nlohmann::ordered_json out = {{"model", flags.model},
                                   {"input", flags.inputs[0]},
@@ -254,6 +309,10 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
                                   {"class", name},
                                   {"number", targets[0]},
                                   {"probability", probability},
+                                  {"likeliest",
+                                   {{"class", explained.class_name(said.number)},
+                                    {"number", said.number},
+                                    {"probability", said.probability}}},
                                   {"largest", max(abs(heat)).item()}};
     if (!flags.output.empty()) out["output"] = flags.output;
     if (report) out["check"] = in_json(*report);
@@ -261,6 +320,7 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
     return kOk;
   }
   context.out.text(fmt::format("{}, by {}\n", on_one_line(headline), on_one_line(method.title)));
+  if (said.number != targets[0]) context.out.text(on_one_line(says) + '\n');
   if (!flags.output.empty()) context.out.text(fmt::format("wrote {}\n", on_one_line(flags.output)));
   if (report) context.out.text(in_words(*report));
   return kOk;
@@ -293,12 +353,13 @@ int explain_channel(const ExplainFlags& flags, Context& context, ExplainedNetwor
                      "name two or more after the model");
   check_picture_output(flags);
   nn::Module& network = explained.network();
-  const nn::NamedModule layer = flags.layer.empty()
-                                    ? explain::last_convolution(network, explained.prepare(flags.inputs[0]))
-                                    : named_layer(flags, network);
+  const nn::NamedModule layer =
+      flags.layer.empty()
+          ? explain::last_convolution(network, explained.prepare(io::read_image(flags.inputs[0])))
+          : named_layer(flags, network);
   std::size_t place = 0;
   const auto next = [&] {
-    return place < flags.inputs.size() ? explained.prepare(flags.inputs[place++]) : Tensor();
+    return place < flags.inputs.size() ? explained.prepare(io::read_image(flags.inputs[place++])) : Tensor();
   };
   const auto found = explain::most_activating(network, *layer.module, *flags.channel, next, flags.top);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -309,7 +370,8 @@ int explain_channel(const ExplainFlags& flags, Context& context, ExplainedNetwor
     list.push_back({{"input", path}, {"value", one.value}, {"place", one.place}});
     if (!context.json) context.out.text(fmt::format("{:.4g}  {}\n", one.value, on_one_line(path)));
     if (!flags.output.empty()) {
-      const Tensor seen = permute(seen_picture(explained, explained.prepare(path)), {2, 0, 1});
+      const Tensor seen =
+          permute(seen_picture(explained, explained.prepare(io::read_image(path))), {2, 0, 1});
       const std::int64_t times = std::max<std::int64_t>(1, kTile / std::max(seen.size(1), seen.size(2)));
       const Tensor large = interpolate(unsqueeze(seen, 0), {.scale_factor = {static_cast<double>(times)}});
       tiles.push_back(pad(squeeze(large, 0), {2, 2, 2, 2}, 1));

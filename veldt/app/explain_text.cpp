@@ -100,9 +100,9 @@ int explain_text(const ExplainFlags& flags, Context& context, ExplainedNetwork& 
     const NoGrad off;
     outputs = to(whole(ids), Device{});
   }
-  const explain::Targets targets{flags.class_name.empty()
-                                     ? argmax(outputs, 1).item<std::int64_t>()
-                                     : class_number(flags, tokenizer.vocabulary(), outputs.size(1))};
+  const auto likeliest = argmax(outputs, 1).item<std::int64_t>();
+  const explain::Targets targets{
+      flags.class_name.empty() ? likeliest : class_number(flags, tokenizer.vocabulary(), outputs.size(1))};
   const auto explanation = [&](const nn::Module&) {
     return token_heat(method, from, whole, ids, targets, static_cast<std::uint64_t>(flags.seed));
   };
@@ -119,8 +119,13 @@ int explain_text(const ExplainFlags& flags, Context& context, ExplainedNetwork& 
     tokens.emplace_back(tokenizer.decode(slice(host, 0, i, i + 1)), values[static_cast<std::size_t>(i)]);
   const std::string next = tokenizer.decode(Tensor::from<std::int64_t>({1}, targets));
   const double probability = softmax(outputs, 1)(0, targets[0]).item();
-  const std::string headline =
+  std::string headline =
       fmt::format("next: '{}' ({:.1f} %), by {}", on_one_line(next), 100 * probability, method);
+  if (likeliest != targets[0])
+    headline += fmt::format(
+        "; the network says '{}' ({:.1f} %)",
+        on_one_line(tokenizer.decode(Tensor::from<std::int64_t>({1}, explain::Targets{likeliest}))),
+        100 * softmax(outputs, 1)(0, likeliest).item());
   if (!flags.output.empty()) io::write_file(flags.output, explain::tokens_html(tokens, headline));
   std::optional<explain::SanityReport> report;
   if (flags.check) {

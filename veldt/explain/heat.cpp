@@ -70,6 +70,13 @@ class Sheet {
   std::vector<float> pixels_;
 };
 
+// A line that is too long, without its middle: it ends with a number.
+std::string shortened(const std::string& line, std::size_t most) {
+  constexpr std::size_t kEnd = 12;  // "ame: 100.0 %"
+  if (line.size() <= most) return line;
+  return line.substr(0, most - kEnd - 2) + ".." + line.substr(line.size() - kEnd);
+}
+
 // [h, w, c] at another size: each pixel a square, or smooth between their centres.
 Tensor resized(const Tensor& t, std::int64_t height, std::int64_t width, bool smooth) {
   const Tensor planes = unsqueeze(permute(t, {2, 0, 1}), 0);
@@ -141,7 +148,7 @@ Tensor heat_picture(const Tensor& given, const Tensor& given_heat, const HeatOpt
   const std::vector<float> strengths = resized(unsqueeze(heat, 2), height, width, o.smooth).values<float>();
 
   constexpr std::int64_t kEdge = 12, kBar = 16;
-  // Lines may hold names of any length out of a model file: those that do not fit are cut.
+  // Lines may hold names of any length out of a model file: those that do not fit are shortened.
   constexpr std::int64_t kWidest = 708;
   std::int64_t sheet_width = 2 * width + 3 * kEdge;
   for (const std::string& line : o.lines)
@@ -152,7 +159,7 @@ Tensor heat_picture(const Tensor& given, const Tensor& given_heat, const HeatOpt
   Sheet sheet(sheet_width, numbers + Sheet::kLine + kEdge / 2);
   for (std::size_t i = 0; i < o.lines.size(); ++i)
     sheet.text(kEdge, kEdge / 2 + 2 + static_cast<std::int64_t>(i) * Sheet::kLine,
-               o.lines[i].size() > fits ? o.lines[i].substr(0, fits - 2) + ".." : o.lines[i]);
+               shortened(o.lines[i], fits));
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t x = 0; x < width; ++x) {
       const auto place = static_cast<std::size_t>(y * width + x);

@@ -22,10 +22,10 @@ struct HeatOptions {
   std::int64_t longer_side = 336;  // of each of the two pictures, in pixels, at least the picture's own
 };
 
-// [height, width, 3] in 0..1: the lines (what does not fit is cut, with ".."), the picture, the same with the
-// heat over it, and below them the scale of the colours with its numbers. `picture`: floats [h, w, 1 or 3] in
-// 0..1; `heat`: floats of any size [h, w], stretched over it. Throws ShapeError for others, ConfigError for
-// heat that is not finite.
+// [height, width, 3] in 0..1: the lines (what is too long has ".." for its middle), the picture, the same
+// with the heat over it, and below them the scale of the colours with its numbers. `picture`: floats [h, w, 1
+// or 3] in 0..1; `heat`: floats of any size [h, w], stretched over it. Throws ShapeError for others,
+// ConfigError for heat that is not finite.
 Tensor heat_picture(const Tensor& picture, const Tensor& heat, const HeatOptions& options = {});
 
 // The numbers of an input's heat, [1, channels, h, w], as those of its pixels, [h, w]: what the channels add

@@ -58,11 +58,15 @@ std::vector<Activation> most_activating(const nn::Module& model, nn::Module& lay
   for (Tensor x = next(); x.defined(); x = next()) {
     given = Tensor();
     model(x);
-    if (!given.defined() || given.rank() < 2 || channel < 0 || channel >= given.size(1))
+    if (!given.defined() || given.rank() < 2)
       throw ConfigError(
           str("there is no channel ", channel, " of ", layer.title()),
           given.defined() ? str("it gives ", given.shape()) : std::string("the network does not call it"),
-          "give a layer that is called, and a channel of the second dimension");
+          "give a layer that is called, with channels as its second dimension");
+    if (channel < 0 || channel >= given.size(1))
+      throw ConfigError(str("there is no channel ", channel, " of ", layer.title()),
+                        str("it gives ", given.shape(), ", of which the second are its channels"),
+                        str("give one of 0 .. ", given.size(1) - 1));
     const std::int64_t n = given.size(0);
     const Tensor places = to(to(reshape(select(given, 1, channel), {n, -1}), Device{}), DType::f64);
     const std::vector<double> values = max(places, {1}).values<double>();

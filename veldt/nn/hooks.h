@@ -27,7 +27,8 @@ struct ModuleHooks {
   HookList<BackwardHook> backward;
 };
 
-// While one exists, it is notified of every module that this thread calls: for summaries and profiles.
+// While one exists, it is notified of every module that this thread calls: for summaries and profiles. Of
+// several only the innermost is.
 class CallListener {
  public:
   CallListener();

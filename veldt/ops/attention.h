@@ -31,8 +31,9 @@ Tensor self_attention(const Tensor& x, std::int64_t heads, const AttentionOption
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 // While one exists, it is told of the queries and keys of each attention that this thread computes, fused or
-// not, before it is: attention_weights(q, k, options) gives what nothing else keeps. Attention that it
-// computes itself is not told. For explanations (explain/rollout.h).
+// not, before it is: attention_weights(q, k, options) gives what nothing else keeps. Of several only the
+// innermost, the one made last, is told. Attention that it computes itself is told to none. For explanations
+// (explain/rollout.h).
 class AttentionListener {
  public:
   AttentionListener();

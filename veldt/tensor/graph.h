@@ -94,8 +94,9 @@ Grads grad(const Tensor& output, const TensorList& inputs, bool create_graph = f
            const Tensor& seed = {});
 
 // While one exists, backward() on this thread calls `ready` with each leaf whose gradient is complete:
-// nothing more of that call will be added to it. A leaf with hooks comes last. For work that can begin before
-// the walk is over, such as sending gradients to other processes.
+// nothing more of that call will be added to it. Of several each is called, the innermost first. A leaf with
+// hooks comes last. For work that can begin before the walk is over, such as sending gradients to other
+// processes.
 class GradientListener {
  public:
   explicit GradientListener(std::function<void(const Tensor& leaf)> ready);
@@ -140,7 +141,8 @@ void mark_listed(const Tensor& leaf);
 bool is_parameter(const Tensor& leaf);  // marked as either
 
 // While one exists, each op that this thread records may be given another backward function: gradients of
-// other rules than calculus's, such as guided backpropagation. `out` and `inputs` have their values.
+// other rules than calculus's, such as guided backpropagation. Of several only the innermost, the one made
+// last, is asked. `out` and `inputs` have their values.
 class RecordListener {
  public:
   RecordListener();
