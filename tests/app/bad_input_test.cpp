@@ -120,6 +120,7 @@ std::vector<BadCase> usage_cases() {
        {"compare", "--min-pnsr", "3", "a", "b"},
        2,
        {"'--min-pnsr'", "did you mean '--min-psnr'?"}},
+      {"OutputOfAFolder", {"train", "m.toml", "-o", "x"}, 2, {"'-o'", "did you mean '--out'?"}},
       {"UnknownFlagWithValue", {"compare", "--dif=x", "a", "b"}, 2, {"'--dif'", "did you mean '--diff'?"}},
       {"UnknownFlagOfAVerbsVerb",
        {"csv", "encode", "a", "--treshold", "1"},

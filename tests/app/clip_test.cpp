@@ -80,6 +80,25 @@ TEST_F(ClipCommand, IsDrawnAtAnySizeAndNumberOfFrames) {
   EXPECT_EQ(nlohmann::json::parse(info.out)["fitted_to"]["frames"], 4) << info.err;
 }
 
+TEST_F(ClipCommand, IsComparedFrameByFrame) {
+  const Ran fitted = fit();
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  const Ran ran = run_veldt({"compare", clip_, model_, "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto found = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(found["frames"].size(), 4);
+  EXPECT_NEAR(found["psnr"], nlohmann::json::parse(fitted.out)["psnr"].get<double>(), 0.01);
+  EXPECT_THAT(run_veldt({"compare", model_, clip_}).out, HasSubstr("frame 4"));
+  // As another program would: the frames that are drawn are a clip too.
+  ASSERT_EQ(render({"-o", out_}).exit_code, 0);
+  const Ran drawn = run_veldt({"compare", clip_, out_, "--json"});
+  EXPECT_NEAR(nlohmann::json::parse(drawn.out)["psnr"].get<double>(), found["psnr"].get<double>(), 0.01);
+  EXPECT_THAT(run_veldt({"compare", clip_, clip_}).out, HasSubstr("inf (identical)"));
+  EXPECT_EQ(run_veldt({"compare", clip_, model_, "--min-psnr", "90"}).exit_code, 8);
+  ASSERT_EQ(render({"-o", out_, "--frames", "3"}).exit_code, 0);
+  EXPECT_EQ(run_veldt({"compare", clip_, out_}).exit_code, 2);
+}
+
 TEST_F(ClipCommand, FitsOneFrameOnRequestAndGifsToo) {
   const Ran still = fit({"--still", "--prior", "none"});
   ASSERT_EQ(still.exit_code, 0) << still.err;

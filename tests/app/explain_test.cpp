@@ -204,6 +204,7 @@ TEST_F(ExplainVerb, RefusesWhatDoesNotFit) {
           "leave it out");
   refused({"explain", file("pictures"), seven, "-o", none, "--prompt", "a"}, 2, "--prompt does not fit");
   refused({"explain", file("pictures"), seven, seven, "-o", none, "--channel", "9"}, 2, "give one of 0 .. 3");
+  refused({"explain", file("pictures"), "--filters", "--channel", "1", "-o", none}, 2, "leave one out");
   refused({"explain", file("pictures"), seven, "-o", seven}, 2, "seven.png");
   refused({"explain", file("pictures"), seven, "-o", dir_ / "none.txt"}, 2, "none.txt");
   refused({"explain", seven, seven, "-o", none}, 4, "seven.png");

@@ -262,6 +262,7 @@ TEST_F(Film, IsRefusedBetweenOtherForms) {
   };
   refused({model_, wide, "--morph", "4"}, "different forms");
   refused({model_, "--morph", "4"}, "two models");
+  refused({model_, model_, "--morph", "4", "--frames", "7"}, "--frames does not fit --morph");
   refused({model_, wide}, "one model at a time");
   refused({model_, model_, "--morph", "1"}, "--morph");
   refused({model_, model_, "--morph", "4", "-o", dir_ / "x.png"}, "a .png is one picture");

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "veldt/app/compare_clips.h"
 #include "veldt/app/compare_sounds.h"
 #include "veldt/app/drawing.h"
 #include "veldt/cli/exit.h"
@@ -40,6 +41,7 @@ constexpr const char* kCompareExamples =
     "  veldt compare a.png b.png --json              {\"psnr\":..,\"ssim\":..,\"mae\":..,\"max_abs\":..,"
     "\"wrong_pixels\":..}\n"
     "  veldt compare bach.wav bach.safetensors\n"
+    "  veldt compare clip.gif clip.safetensors       frame by frame, and all together\n"
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
     "8-bit levels. Where one of the two has only two colours, wrong pixels are those that are nearer to\n"
@@ -67,7 +69,7 @@ Side load_side(const std::string& path, std::int64_t max_pixels, const Context& 
     side.model = field::ImageField::load(path);
     if (side.model->options().is_clip())
       throw UsageError(fmt::format("cannot compare {}", path), "it holds an animated picture",
-                       "draw one moment of it first: veldt render, with --at");
+                       "compare it with a clip, or draw one moment of it first: veldt render, with --at");
   } else {
     side.picture.emplace(load_picture(path, max_pixels, context, true));
   }
@@ -218,7 +220,7 @@ train::PictureScore score_of_pair(const Pair& pair, const Context& context) {
   pair.bands([&](const Tensor& a, const Tensor& b) {
     comparison.add(a, b);
     if (pair.two_tones()) wrong += wrong_pixels(a, b, *pair.two_tones());
-    line.update_rows(done += a.size(0), pair.height());
+    line.update_rows(done += a.size(0), pair.height(), "comparing row");
   });
   line.finish();
   train::PictureScore score = comparison.score();
@@ -290,6 +292,13 @@ int compare(const CompareFlags& flags, Context& context) {
   if (!flags.diff.empty()) check_output(flags.diff, "--diff", {flags.a, flags.b}, context);
   if (is_sound(flags.a) || is_sound(flags.b)) {
     require("SNR", compare_sounds(flags.a, flags.b, flags.diff, flags.max_pixels, context), flags.min_psnr);
+    return kOk;
+  }
+  if (is_clip(flags.a) && is_clip(flags.b)) {
+    if (!flags.diff.empty())
+      throw UsageError("--diff does not fit animated pictures", "it is one picture",
+                       "leave it out, or compare moments that veldt render --at draws");
+    require("PSNR", compare_clips(flags.a, flags.b, flags.max_pixels, context), flags.min_psnr);
     return kOk;
   }
   const NoGrad off;

@@ -33,7 +33,6 @@ class Drawing {
   std::int64_t width() const { return width_; }    // of a sound 1
   std::int64_t height() const { return height_; }  // of a sound its frames
   std::int64_t rate() const;                       // frames a second; 0 of a picture
-  const char* row_name() const { return is_sound() ? "frame" : "row"; }
   // The channels that are written: the field's, without alpha if a background colour is set.
   std::int64_t channels() const;
   bool has_alpha() const { return !is_sound() && channels() % 2 == 0; }

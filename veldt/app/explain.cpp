@@ -165,6 +165,8 @@ int explain_verb(const ExplainFlags& flags, Context& context) {
   refuse_flag(is_table && flags.check, "--check", "shuffled columns ask the network alone");
   if (is_table) return explain_table(flags, context, explained);
   if (!pictures) return explain_text(flags, context, explained);
+  if (flags.filters && flags.channel)
+    throw UsageError("--filters and --channel are two pictures", "one is drawn at a time", "leave one out");
   if (flags.filters) return explain_filters(flags, context, explained);
   if (flags.channel) return explain_channel(flags, context, explained);
   return explain_pictures(flags, context, explained);

@@ -260,7 +260,7 @@ int explain_pictures(const ExplainFlags& flags, Context& context, ExplainedNetwo
   const StopOnSignal stop;
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   const auto heard = [&](std::int64_t done, std::int64_t all) {
-    line.update_rows(done, all, "window");
+    line.update_rows(done, all, "covering window");
     return !stop.requested();
   };
   const std::pair<PictureMethod, Tensor> explained_by = fitting_or_refused(flags, network, x, targets, [&] {

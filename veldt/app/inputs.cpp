@@ -227,7 +227,7 @@ Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64
   Tensor picture = empty({height, width, field.options().channels});
   field.render_bands({width, height}, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);
-    line.update_rows(first + rows.size(0), height);
+    line.update_rows(first + rows.size(0), height, "drawing row");
     return true;
   });
   line.finish();

@@ -44,7 +44,7 @@ void draw_film(const PlayFlags& flags, const Context& context, const rl::Environ
       canvas.clear();
       environment.draw(state, canvas);
       film.add(canvas.pixels(), &state == &states.back() ? kPause : 1 / environment.spec().frames_a_second);
-      line.update_rows(++done, all, "frame");
+      line.update_rows(++done, all, "drawing frame");
     }
   line.finish();
   film.write(flags.output);

@@ -202,13 +202,17 @@ int render_film(const RenderFlags& flags, const Drawing& still, Context& context
 void check_models(const RenderFlags& flags) {
   const std::size_t wanted = flags.morph ? 2 : 1;
   if (flags.models.size() == wanted) return;
-  throw UsageError(fmt::format("cannot draw {} models", flags.models.size()),
+  throw UsageError(fmt::format("cannot {} {} model{}", flags.morph ? "morph" : "draw", flags.models.size(),
+                               flags.models.size() == 1 ? "" : "s"),
                    flags.morph ? "--morph goes from one to another" : "render draws one model at a time",
                    flags.morph ? "give two models" : "give one model, or two with --morph 60");
 }
 
 int render(RenderFlags flags, Context& context, Ranks& ranks) {
   check_models(flags);
+  if (flags.morph && flags.film.frames)
+    throw UsageError("--frames does not fit --morph", "--morph says how many frames there are",
+                     "leave it out");
   flags.model = flags.models[0];
   if (flags.dry_run) ranks.must_be_alone("--dry-run");
   // Before the first file is created, even one that only tests whether it can be.
@@ -263,7 +267,7 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
                  all = passed * static_cast<double>(drawing.height()) / static_cast<double>(done);
     if (passed > 1 && all > kLong && !std::exchange(is_told, true))
       line.note(long_drawing(drawing, bits, flags.output, all));
-    line.update_rows(done, drawing.height(), drawing.row_name());
+    line.update_rows(done, drawing.height(), drawing.is_sound() ? "drawing frame" : "drawing row");
     return !signal.requested();
   };
   bool is_whole = true;

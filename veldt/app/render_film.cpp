@@ -76,7 +76,7 @@ int write_film(const std::string& path, const FilmPlan& plan, Size size, std::in
       throw Error(fmt::format("{} would be too large", path),
                   fmt::format("its first {} of {} frames take {} MB", i + 1, plan.frames, film.bytes() >> 20),
                   "give a smaller --size, or fewer frames");
-    line.update_rows(i + 1, plan.frames, "frame");
+    line.update_rows(i + 1, plan.frames, "drawing frame");
   }
   line.finish();
   if (signal.requested()) {

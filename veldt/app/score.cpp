@@ -98,7 +98,8 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
     } else if (signal.peak() > 0) {
       squared += sum(square(affine(reshape(band, truth.shape()), 1 / signal.peak(), 0) - truth)).item();
     }
-    line.update_rows(begin + first + rows, signal.rows(), drawing.row_name());
+    line.update_rows(begin + first + rows, signal.rows(),
+                     drawing.is_sound() ? "measuring frame" : "measuring row");
     stopped = stop && stop();
     return !stopped;
   };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -39,9 +40,15 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 UsageError unknown_flag(const CLI::App& app, const std::string& given) {
   const std::string flag = given.substr(0, given.find('='));
+  const std::vector<std::string> known = flags_of(app);
+  // What is written has -o in most verbs, and --out where it is a folder.
+  const bool means_out = flag == "-o" || flag == "--output";
+  if (means_out && std::find(known.begin(), known.end(), "--out") != known.end())
+    return {fmt::format("'{}' has no flag '{}'", full_name(app), flag),
+            "it writes a folder, which --out names", "did you mean '--out'?"};
   return {fmt::format("'{}' has no flag '{}'", full_name(app), flag),
           fmt::format("its flags are listed by '{} --help'", full_name(app)),
-          suggestion(flag, flags_of(app), help_hint(app))};
+          suggestion(flag, known, help_hint(app))};
 }
 
 // Names that other programs use.
