@@ -95,23 +95,24 @@ def look_at(run, folder):
         for b in (browser, other):
             b.open(run.url)
             b.wait("return document.getElementById('state').textContent === 'running'", what="running state")
-        # Three moments: the first picture, then two that are nearer to the truth.
+        # Three moments: the first picture, then two that are nearer to the truth, the last of them the truth itself.
         browser.wait("return document.querySelector('#beside canvas')?.width > 10", what="the truth")
         browser.press("\ue012")  # left
         browser.wait("return Number(document.getElementById('when').max) > 3", what="pictures")
         stages = []
-        for at in ("0", "Math.floor(max / 2)", "max"):
+        # The newest is looked at until it is the truth: how long that takes is the machine's affair.
+        for at, enough in (("0", 255), ("Math.floor(max / 2)", 255), ("max", 3)):
             browser.run(f"const s = document.getElementById('when'), max = Number(s.max); s.value = {at};"
                         "s.dispatchEvent(new Event('input'));")
             browser.wait("const p = drawn(runs[0])[Number(document.getElementById('when').value)];"
                          "return document.querySelector('#figure0 figcaption').textContent"
                          " === `step ${p.step.toLocaleString('en')}`", what="its pixels")
-            stages.append(browser.wait(DIFFERENCE, what="a picture"))
+            stages.append(browser.wait(f"const seen = (() => {{{DIFFERENCE}}})(); return seen && seen[0] < {enough} && seen",
+                                       120, f"a picture that differs by less than {enough}"))
             browser.picture(os.path.join(folder, f"stage{len(stages)}.png"))
         print("stages:", stages)
         check(stages[0][0] > 30, f"it begins far from the truth: {stages}")
         check(stages[1][0] < stages[0][0] / 2, f"it comes nearer: {stages}")
-        check(stages[2][0] < 3, f"it is the truth: {stages}")
         check(other.run("return document.querySelectorAll('.chart path').length") >= 4, "two viewers see curves")
         check(other.run("return getComputedStyle(document.body).backgroundColor") != browser.run(
             "return getComputedStyle(document.body).backgroundColor"), "there is a dark page too")

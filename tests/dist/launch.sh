@@ -4,8 +4,10 @@ launch() {  # N ARGUMENTS..
   local count=$1
   shift
   if [[ $kind == openmpi ]]; then
+    # More processes than cores: Open MPI 4 is told so by the first of the two policies, 5 by the second.
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-      OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi --bind-to none -n "$count" "$@"
+      PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_base_warn_component_unused=0 \
+      mpirun.openmpi --bind-to none -n "$count" "$@"
   else
     mpiexec.mpich -n "$count" "$@"
   fi

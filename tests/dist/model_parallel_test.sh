@@ -7,12 +7,8 @@ example=$1 kind=$2
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 export VELDT_THREADS=1
-if [[ $kind == openmpi ]]; then
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-    OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi --bind-to none -n 4 "$example" >"$table"
-else
-  mpiexec.mpich -n 4 "$example" >"$table"
-fi
+source "$(dirname "${BASH_SOURCE[0]}")/launch.sh"
+launch 4 "$example" >"$table"
 # MB of parameters are the last column but one.
 awk '/examples/ { whole = $(NF - 1) }
      /layers/ { if ($(NF - 1) > 0.26 * whole) { print "a rank of four keeps too much: " $0; bad = 1 } ++parts }

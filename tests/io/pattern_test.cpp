@@ -23,7 +23,10 @@ TEST(IoPattern, WholeTexts) {
   EXPECT_TRUE(fits("^a{2,3}$", "aaa"));
   EXPECT_FALSE(fits("a{2,3}", "aaaa"));
   EXPECT_TRUE(fits("a{2,}?b", "aaaaab"));
-  EXPECT_TRUE(fits("a{,2}", "a{,2}"));  // no repetition, so it stands for itself
+  // What is no repetition stands for itself, whatever the version of PCRE2.
+  for (const char* braces : {"a{,2}", "a{ 1,2}", "a{1 }", "{", "a{}", "a{1,2", "[{,2}]\\{,2}"})
+    EXPECT_TRUE(fits(braces, braces[0] == '[' ? "{{,2}" : braces)) << braces;
+  EXPECT_TRUE(fits("\\Qa{,2}\\E\\x{61}{2}\\p{Lu}{1,}\\\\{,1}", "a{,2}aaAB\\{,1}"));
 }
 
 TEST(IoPattern, ClassesAndFlags) {

@@ -3,7 +3,7 @@
 # of the page, and the orders that the page tells of hold.
 # Usage: book_test.sh REPOSITORY VELDT DATA   (exits with 77 without the data)
 set -euo pipefail
-repository=$1 veldt=$2 data=$3
+repository=$1 veldt=$2 data=${3:-}
 [[ -d $data/mnist && -d $data/text && -d $data/timeseries ]] || { printf 'no data in %s\n' "$data"; exit 77; }
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT

@@ -10,7 +10,7 @@ namespace veldt::data {
 namespace {
 
 // What Oniguruma reads in another way: \h is a hexadecimal digit there, && an intersection, (?m a dot that
-// matches line ends.
+// matches line ends, {,2} a repetition.
 const char* other_meaning(std::string_view pattern) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
     const char next = pattern[i + 1];
@@ -19,6 +19,8 @@ const char* other_meaning(std::string_view pattern) {
       ++i;
     } else if (pattern[i] == '&' && next == '&') {
       return "it has &&";
+    } else if (pattern[i] == '{' && next == ',') {
+      return "it has {,";
     } else if (pattern[i] == '(' && next == '*') {
       return "it has (*";
     } else if (pattern[i] == '(' && next == '?') {

@@ -51,6 +51,43 @@ std::string quoted_pattern(const std::string& text) {
   return '\'' + (text.size() > 100 ? text.substr(0, 100) + ".." : text) + '\'';
 }
 
+// Whether the text begins with a repetition's {n}, {n,} or {n,m}.
+bool begins_with_counts(std::string_view text) {
+  std::size_t at = 1;
+  const auto digits = [&] {
+    const std::size_t before = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at > before;
+  };
+  if (!digits()) return false;
+  if (at < text.size() && text[at] == ',') {
+    ++at;
+    digits();
+  }
+  return at < text.size() && text[at] == '}';
+}
+
+// With a backslash before each brace that begins no repetition: from 10.43 on PCRE2 takes {,2} and { 1, 2 }
+// for one, and before that it takes them for themselves, as RE2 does.
+std::string with_plain_braces(std::string_view pattern) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '{' && !begins_with_counts(pattern.substr(i))) out += '\\';
+    out += pattern[i];
+    if (pattern[i] != '\\' || ++i == pattern.size()) continue;
+    out += pattern[i];
+    if (pattern[i] == 'Q') {
+      const std::size_t end = std::min(pattern.find("\\E", i), pattern.size());
+      out += pattern.substr(i + 1, end - i - 1);
+      i = end - 1;
+    } else if (i + 1 < pattern.size() && pattern[i + 1] == '{' &&
+               std::string_view("xopPgkN").find(pattern[i]) != std::string_view::npos) {
+      out += pattern[++i];
+    }
+  }
+  return out;
+}
+
 // The largest count of a repetition, as in a{3,40}: so far may an item look and fail where it began.
 std::size_t largest_count(std::string_view pattern) {
   std::size_t largest = 1, count = 0;
@@ -107,6 +144,7 @@ Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
     throw UsageError(what, str("it has ", text_.size(), " bytes, more than 64 KiB"), "write it shorter");
   int error = 0;
   PCRE2_SIZE at = 0;
+  const std::string plain = with_plain_braces(text_);
   const auto code = std::make_shared<Code>();
   std::uint32_t flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
   // PCRE2 10.42 skips beginnings that match: (?=b)a*b in "ab".
@@ -115,7 +153,7 @@ Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
                                    {&code->part, PCRE2_ALT_CIRCUMFLEX},
                                    {&code->counted, PCRE2_AUTO_CALLOUT},
                                    {&code->counted_part, PCRE2_ALT_CIRCUMFLEX | PCRE2_AUTO_CALLOUT}}) {
-    *into = pcre2_compile(units(text_), text_.size(), flags | more, &error, &at, nullptr);
+    *into = pcre2_compile(units(plain), plain.size(), flags | more, &error, &at, nullptr);
     if (*into == nullptr)
       throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
                        "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
