@@ -143,6 +143,23 @@ def sounds(browser):
     browser.wait("return said.join() === 'Pause,Play'", 60, "end of the unseen sound")
 
 
+def tells(browser, renderer):
+    """A drawing that takes long says how far it is; who draws is named: here it is no GPU."""
+    script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="""const now = performance.now.bind(performance);
+        window.said = new Set(); performance.now = () => 300 * now();
+        addEventListener("DOMContentLoaded", () => new MutationObserver(list => list.forEach(m => said.add(m.target.textContent)))
+          .observe(document.getElementById("state"), {childList: true}))""")["identifier"]  # a clock that runs fast
+    browser.open("file://" + os.path.abspath("finer.html") + f"?tells-{renderer}#renderer={renderer}")
+    browser.wait("return window.veldt && veldt.isDone()", 60)
+    said, last = browser.run("return [[...said], document.getElementById('state').textContent]")
+    # The GPU's first drawing of something this small is whole.
+    if renderer == "js" and not any(" %, about " in text and " left" in text for text in said):
+        raise Failed(f"{renderer}: no progress in {said}")
+    if renderer == "webgl2" and last != "drawn by the processor, which plays a GPU (SwiftShader)":
+        raise Failed(f"the renderer is not named: {last}")
+    browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
 def falls_back(browser, what, breaks):
     """The page is whole without the GPU, or without workers, after a script that breaks them."""
     script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=breaks)["identifier"]
@@ -193,6 +210,8 @@ def main():
             compare(browser, name, width, height, "webgl2")
             compare(browser, name, width, height, "js")
         moves(browser)
+        tells(browser, "webgl2")
+        tells(browser, "js")
         no_gpu = "WebGL2RenderingContext.prototype.getShaderParameter = () => false;"
         falls_back(browser, "shaders", no_gpu)
         falls_back(browser, "workers", no_gpu + """const Real = Worker;
