@@ -148,10 +148,11 @@ def tells(browser, renderer):
     script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="""const now = performance.now.bind(performance);
         window.said = new Set(); performance.now = () => 300 * now();
         addEventListener("DOMContentLoaded", () => new MutationObserver(list => list.forEach(m => said.add(m.target.textContent)))
-          .observe(document.getElementById("state"), {childList: true}))""")["identifier"]  # a clock that runs fast
+          .observe(document.getElementById("progress"), {childList: true}))""")["identifier"]  # a clock that runs fast
     browser.open("file://" + os.path.abspath("photo.html" if renderer == "js" else "finer.html") + f"?tells-{renderer}#renderer={renderer}")
-    if renderer == "js":  # a second or more of JavaScript, in many frames: it need not end
-        browser.wait("return [...said].some(text => /: \\d+ %, about .* left$/.test(text))", 60, "progress")
+    if renderer == "js":  # a second or more of JavaScript, in many frames
+        browser.wait("return [...said].some(text => /^\\d+ %, about .* left$/.test(text))", 60, "progress")
+        browser.wait("return veldt.isDone() && document.getElementById('progress').textContent === ''", 60, "end of it")
     else:  # the GPU draws what is small at once
         browser.wait("return window.veldt && veldt.isDone()", 60)
         last = browser.run("return document.getElementById('state').textContent")

@@ -426,20 +426,22 @@ function showPicture() {
     if (!isQueued) isQueued = true, requestAnimationFrame(frame);
   };
 
-  // What takes longer than two seconds says how far it is, and how long it will take.
+  // What takes longer than two seconds says how far it is, and how long it will take: over the picture, since a line
+  // that grows would move the picture, and what is moved is drawn anew.
   const progress = () => {
     const seconds = (performance.now() - work.begun) / 1000;
-    if (seconds < 2) return ' …';
-    if (work.done < 0.01) return `: a coarse picture first, ${Math.round(seconds)} s so far`;
+    if (isDone || seconds < 2) return '';
+    if (work.done < 0.01) return `A coarse picture first, ${Math.round(seconds)} s so far`;
     const left = Math.ceil(seconds * (1 - work.done) / work.done);
-    return `: ${Math.floor(100 * work.done)} %, about ${left < 100 ? left + ' s' : Math.ceil(left / 60) + ' minutes'} left`;
+    return `${Math.floor(100 * work.done)} %, about ${left < 100 ? left + ' s' : Math.ceil(left / 60) + ' minutes'} left`;
   };
   const ground = byId('ground');
   const describe = () => {
     const percent = 100 * view.scale, ratio = devicePixelRatio || 1;
     byId('scale').textContent = (percent < 10 ? percent.toFixed(1) : percent < 1e6 ? Math.round(percent).toLocaleString('en') : percent.toExponential(1)) + ' %';
     const who = usesGpu() ? gpu.software ? `drawn by the processor, which plays a GPU (${gpu.software})` : 'drawn by your GPU' : gpu ? 'drawn in doubles by the processor' : `drawn by the processor (${reason})`;
-    byId('state').textContent = isDone ? who : who + progress();
+    byId('state').textContent = who;
+    byId('progress').textContent = progress();
     byId('save').disabled = !isDone;
     ground.hidden = facts.channels % 2 === 1;
     Object.assign(ground.style, {left: -view.x * view.scale / ratio + 'px', top: -view.y * view.scale / ratio + 'px',
