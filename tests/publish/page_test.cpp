@@ -67,14 +67,6 @@ TEST(Touched, AFineGridOfASmallPictureIsLeft) {
   EXPECT_NE(parts.encodings[0].numbers.back(), 0);
 }
 
-TEST(Base64, IsThatOfRfc4648) {
-  EXPECT_EQ(publish::in_base64(""), "");
-  EXPECT_EQ(publish::in_base64("f"), "Zg==");
-  EXPECT_EQ(publish::in_base64("fo"), "Zm8=");
-  EXPECT_EQ(publish::in_base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(publish::in_base64(std::string("\xff\xfe\x00", 3)), "//4A");
-}
-
 TEST(Page, NeedsNothingFromElsewhere) {
   for (const std::string_view text : {publish::page_html, publish::pyramid_html}) {
     EXPECT_THAT(std::string(text), testing::HasSubstr("default-src 'none'"));

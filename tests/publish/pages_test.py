@@ -143,6 +143,24 @@ def sounds(browser):
     browser.wait("return said.join() === 'Pause,Play'", 60, "end of the unseen sound")
 
 
+def tells(browser, renderer):
+    """A drawing that takes long says how far it is; who draws is named: here it is no GPU."""
+    script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="""const now = performance.now.bind(performance);
+        window.said = new Set(); performance.now = () => 300 * now();
+        addEventListener("DOMContentLoaded", () => new MutationObserver(list => list.forEach(m => said.add(m.target.textContent)))
+          .observe(document.getElementById("progress"), {childList: true}))""")["identifier"]  # a clock that runs fast
+    browser.open("file://" + os.path.abspath("photo.html" if renderer == "js" else "finer.html") + f"?tells-{renderer}#renderer={renderer}")
+    if renderer == "js":  # a second or more of JavaScript, in many frames
+        browser.wait("return [...said].some(text => /^\\d+ %, about .* left$/.test(text))", 60, "progress")
+        browser.wait("return veldt.isDone() && document.getElementById('progress').textContent === ''", 60, "end of it")
+    else:  # the GPU draws what is small at once
+        browser.wait("return window.veldt && veldt.isDone()", 60)
+        last = browser.run("return document.getElementById('state').textContent")
+        if last != "drawn by the processor, which plays a GPU (SwiftShader)":
+            raise Failed(f"the renderer is not named: {last}")
+    browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
 def falls_back(browser, what, breaks):
     """The page is whole without the GPU, or without workers, after a script that breaks them."""
     script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=breaks)["identifier"]
@@ -182,6 +200,9 @@ def tiles(browser):
     browser.wait("return window.veldt && veldt.isDone()")
     if browser.run("return veldt.drawn()") < 3:
         raise Failed("the tiles are not shown")
+    for _ in range(9):
+        browser.press("=")
+    browser.wait("return document.getElementById('scale').textContent === '3,200 %'", 20, "scale of the largest view, in words")
 
 
 def main():
@@ -193,6 +214,8 @@ def main():
             compare(browser, name, width, height, "webgl2")
             compare(browser, name, width, height, "js")
         moves(browser)
+        tells(browser, "webgl2")
+        tells(browser, "js")
         no_gpu = "WebGL2RenderingContext.prototype.getShaderParameter = () => false;"
         falls_back(browser, "shaders", no_gpu)
         falls_back(browser, "workers", no_gpu + """const Real = Worker;

@@ -12,6 +12,7 @@
 #include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/sound_field.h"
+#include "veldt/io/base64.h"
 #include "veldt/publish/touched.h"
 
 namespace veldt::publish {
@@ -250,20 +251,6 @@ std::string deflated(const std::string& bytes) {
   return out;
 }
 
-std::string in_base64(const std::string& bytes) {
-  static const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve(bytes.size() / 3 * 4 + 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += i + k > bytes.size() ? '=' : letters[three >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
-
 Packed packed(const field::Field& field) {
   Parts whole = parts_of(field);
   if (!whole.options.is_sound()) clear_untouched(whole);
@@ -277,7 +264,7 @@ Packed packed(const field::Field& field) {
     const bool is_last = &rounding == &roundings.back();
     if (worst > (whole.options.is_sound() ? kLargestSoundChange : kMostChanged) && !is_last) continue;
     const std::string rounding_in_words = in_words(written);
-    return {std::move(written.runs), in_base64(deflated(written.bytes)), std::move(parts), worst,
+    return {std::move(written.runs), io::to_base64(deflated(written.bytes)), std::move(parts), worst,
             rounding_in_words};
   }
   return {};

@@ -38,7 +38,6 @@ inline constexpr double kLargestSoundChange = 1.0 / 32768;
 // the field up to the limits above; if none is, nothing is rounded.
 Packed packed(const field::Field& field);
 
-std::string in_base64(const std::string& bytes);
 std::string deflated(const std::string& bytes);
 
 }  // namespace veldt::publish

@@ -114,8 +114,12 @@ ${byId('shader').textContent}`;
     };
     warm();
     this.overhead = Math.min(warm(), warm());  // seconds of a drawing of nothing
-    // 60 frames a second; a processor that plays a GPU needs longer for anything.
-    this.frameTime = Math.max(0.011, 5 * this.overhead);
+    // Browsers name what draws, where they do not take that for a secret.
+    const told = gl.getExtension('WEBGL_debug_renderer_info');
+    const name = String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+    this.software = (/SwiftShader|llvmpipe|softpipe|SwiftPipe|Basic Render|WARP/i.exec(name) || [''])[0];
+    // 60 frames a second; a processor that plays a GPU needs longer for anything, and for each frame that is shown.
+    this.frameTime = Math.max(this.software ? 0.1 : 0.011, 5 * this.overhead);
   }
 
   // As glsl_weights() of veldt/publish/glsl.h.
@@ -301,7 +305,8 @@ function showPicture() {
   // view.x, view.y: the fitted pixel at the upper left corner; scale: pixels of the screen for each fitted one.
   const view = {x: 0, y: 0, scale: 1, width: 1, height: 1};
   let drawn = null;     // the view that is being drawn, or has been
-  let tiles = [], isDone = false, isCoarse = false, request = 0, isQueued = false, moved = 0;
+  let tiles = [], isDone = false, request = 0, isQueued = false, moved = 0;
+  const work = {begun: 0, done: 0};  // of the view that is being drawn: since when, and the share that is fine
 
   const surface = () => byId('view');
   if (!screen) screen = new Plain(surface());
@@ -334,6 +339,7 @@ function showPicture() {
       for (let y = 0; y < rows; ++y) for (let x = 0; x < width; ++x) to[y * width + x] = from[Math.floor(x / step)];
       block = new Uint8ClampedArray(to.buffer);
     }
+    if (step === 1) work.done += 1 / height;
     screen.put(block, row * step, width, rows);
     queue();
   };
@@ -396,13 +402,14 @@ function showPicture() {
       pixels += area;
     }
     timed(pixels, each, () => now.forEach(tile => gpu.draw(gpu.whole, view, sampling, tile)));
+    work.done += pixels / all;
     isDone = tiles.length === 0;
   };
 
   const frame = () => {
     isQueued = false;
     const isNew = !drawn || Object.keys(view).some(key => view[key] !== drawn[key]);
-    if (isNew) drawn = {...view};
+    if (isNew) drawn = {...view}, work.begun = performance.now(), work.done = 0;
     if (usesGpu()) {
       if (isNew) ++request;
       if (isNew || !isDone) drawGpu(isNew);
@@ -419,12 +426,22 @@ function showPicture() {
     if (!isQueued) isQueued = true, requestAnimationFrame(frame);
   };
 
+  // What takes longer than two seconds says how far it is, and how long it will take: over the picture, since a line
+  // that grows would move the picture, and what is moved is drawn anew.
+  const progress = () => {
+    const seconds = (performance.now() - work.begun) / 1000;
+    if (isDone || seconds < 2) return '';
+    if (work.done < 0.01) return `A coarse picture first, ${Math.round(seconds)} s so far`;
+    const left = Math.ceil(seconds * (1 - work.done) / work.done);
+    return `${Math.floor(100 * work.done)} %, about ${left < 100 ? left + ' s' : Math.ceil(left / 60) + ' minutes'} left`;
+  };
   const ground = byId('ground');
   const describe = () => {
     const percent = 100 * view.scale, ratio = devicePixelRatio || 1;
     byId('scale').textContent = (percent < 10 ? percent.toFixed(1) : percent < 1e6 ? Math.round(percent).toLocaleString('en') : percent.toExponential(1)) + ' %';
-    const who = usesGpu() ? 'drawn by your GPU' : gpu ? 'drawn in doubles by the processor' : `drawn by the processor (${reason})`;
-    byId('state').textContent = isDone ? who : who + ' …';
+    const who = usesGpu() ? gpu.software ? `drawn by the processor, which plays a GPU (${gpu.software})` : 'drawn by your GPU' : gpu ? 'drawn in doubles by the processor' : `drawn by the processor (${reason})`;
+    byId('state').textContent = who;
+    byId('progress').textContent = progress();
     byId('save').disabled = !isDone;
     ground.hidden = facts.channels % 2 === 1;
     Object.assign(ground.style, {left: -view.x * view.scale / ratio + 'px', top: -view.y * view.scale / ratio + 'px',
