@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/io/faults.h"
 #include "tests/support/temp_dir.h"
 
 namespace veldt::live {
@@ -38,6 +39,16 @@ TEST(LiveKeeper, AFailureIsToldOnce) {
   board->set_state("running");
   keeper.write();
   EXPECT_EQ(keeper.take_failure(), "");
+}
+
+TEST(LiveKeeper, LeavesTheRestOfADiskToCheckpoints) {
+  const test::TempDir dir;
+  const test::SmallDisk disk(dir / "disk", "1m");
+  if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
+  Keeper keeper(std::make_shared<Board>(), dir / "disk", 1000);
+  keeper.write();
+  EXPECT_THAT(keeper.take_failure(), testing::HasSubstr("less than 4 MiB left"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "disk"));
 }
 
 }  // namespace

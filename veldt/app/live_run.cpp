@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 #include "veldt/app/machine.h"
 #include "veldt/app/train_flags.h"
@@ -360,13 +361,13 @@ void LiveRun::set_scores(const train::Scores& scores) {
   if (is_finished_) write_files();
 }
 
-void LiveRun::write_files() const {
+void LiveRun::write_files() {
   if (options_.folder.empty()) return;
   try {
     live::save_record(board_->record(), options_.folder);
     io::write_file(options_.folder + "/report.html", live::report_page({{options_.title, board_->record()}}));
   } catch (const IoError& e) {
-    print_warning(fmt::format("{} ({})", e.summary(), e.why()));
+    if (!std::exchange(has_no_files_, true)) print_warning(fmt::format("{} ({})", e.summary(), e.why()));
   }
 }
 

@@ -99,7 +99,7 @@ class LiveRun {
   void hold(const std::function<bool()>& should_stop);
   bool should_save();
   void note(const std::string& text, bool is_warning = false);
-  void write_files() const;
+  void write_files();
   std::string facts_as_table() const;
 
   Options options_;
@@ -116,8 +116,8 @@ class LiveRun {
   Budget pictures_{0.01, 0.4, 0.4}, norms_{0.004, 0, 1}, histograms_{0.01, 0.2, 5}, samples_{0.01, 0.3, 2};
   double seconds_ = 0;
   std::int64_t step_ = 0, drawn_step_ = -1;
-  bool is_finished_ = false, says_paused_ = false, no_pictures_ = false, no_norms_ = false,
-       no_samples_ = false;
+  bool is_finished_ = false, has_no_files_ = false, says_paused_ = false, no_pictures_ = false,
+       no_norms_ = false, no_samples_ = false;
 };
 
 }  // namespace veldt::app
