@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "tests/app/process.h"
+#include "tests/app/pseudo_terminal.h"
 #include "tests/app/small_model.h"
 #include "veldt/cli/signals.h"
 #include "veldt/io/directory.h"
@@ -93,6 +95,25 @@ TEST(CrashFit, StoppedInTheMidstOfAMatrixProductItEndsInOrder) {
         << process.err();
     process.send(SIGTERM);
     EXPECT_EQ(process.wait(), 143) << process.err();
+  }
+}
+
+// Ctrl-S, and then the machine goes down, say.
+TEST(CrashFit, AStoppedTerminalKeepsNoRunFromItsEnd) {
+  for (const bool is_quiet : {true, false}) {
+    const TempDir dir;
+    put_bytes(dir / "p.png", rings_png());
+    const std::vector<std::string> more{"--picture",       "off", "--preview", dir / "p{step}.png",
+                                        "--preview-every", "1000"};
+    OnTerminal fitting(small_fit(dir / "p.png", dir / "m.safetensors", 1'000'000'000) + more +
+                       (is_quiet ? std::vector<std::string>{"--quiet"} : std::vector<std::string>{}));
+    ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir / "p001000.png"); }));
+    fitting.stop_output();
+    if (!is_quiet) std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it waits in a line
+    fitting.send(SIGTERM);
+    ASSERT_TRUE(comes_true([&] { return fitting.has_ended(); })) << is_quiet;
+    EXPECT_EQ(fitting.wait(), 143);
+    EXPECT_GT(tensors_of(dir / "m.safetensors").size(), 0);
   }
 }
 

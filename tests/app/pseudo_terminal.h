@@ -70,6 +70,17 @@ class OnTerminal {
       all.append(buffer.data(), static_cast<std::size_t>(got));
     return all;
   }
+  // As Ctrl-S does: nothing is taken any more.
+  void stop_output() const {
+    const int slave = ::open(::ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    EXPECT_EQ(::tcflow(slave, TCOOFF), 0);
+    ::close(slave);
+  }
+  bool has_ended() const {
+    siginfo_t state{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT);
+    return state.si_pid == pid_;
+  }
   // As when its window is closed: the system sends SIGHUP, and nothing can be written any more.
   void close() {
     if (master_ >= 0) ::close(std::exchange(master_, -1));

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <string>
 
 #include "veldt/cli/exit.h"
 #include "veldt/cli/terminal.h"
@@ -20,6 +20,7 @@ volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t was_urgent = 0;  // there was a SIGINT or SIGTERM
 volatile std::sig_atomic_t continued = 0;   // how often
 const char* volatile note_of_first = nullptr;
+std::string text_of_note;  // which that is
 
 constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM, SIGCONT};
 std::array<struct sigaction, kSignals.size()> old_actions;
@@ -40,14 +41,13 @@ void on_signal(int signal_number) {
     leave_stderr();
     ::_exit(kInterrupted + signal_number);
   }
-  if (is_urgent) was_urgent = 1;
-  if (is_urgent && note_of_first != nullptr) {
-    const int kept = errno;
-    say_from_handler(note_of_first);
-    errno = kept;
-    continued = continued + 1;
-  }
   if (received == 0) received = signal_number;
+  hurry_stderr();
+  if (!is_urgent) return;
+  was_urgent = 1;
+  if (note_of_first == nullptr) return;
+  say_from_handler(note_of_first);
+  continued = continued + 1;
 }
 
 }  // namespace
@@ -55,7 +55,12 @@ void on_signal(int signal_number) {
 StopOnSignal::StopOnSignal(const char* note) {
   received = 0;
   was_urgent = 0;
-  note_of_first = note;
+  prepare_for_handlers();
+  if (note != nullptr) {
+    // A terminal's live line has no end.
+    text_of_note = (::isatty(STDERR_FILENO) == 1 ? "\n" : "") + std::string(note) + "\n";
+    note_of_first = text_of_note.c_str();
+  }
   stack_t stack{};
   stack.ss_sp = handler_stack;
   stack.ss_size = sizeof handler_stack;
@@ -74,6 +79,8 @@ StopOnSignal::StopOnSignal(const char* note) {
 StopOnSignal::~StopOnSignal() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &old_actions[i], nullptr);
   ::sigaltstack(&old_stack, nullptr);
+  note_of_first = nullptr;
+  prepare_for_handlers();
 }
 
 bool StopOnSignal::requested() const { return received != 0; }
