@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Pages of veldt export in a real browser: what they draw is what veldt render draws, at three zooms, on the GPU
-(SwiftShader plays it) and in JavaScript. pages_test.py VELDT"""
+"""Pages of veldt export in a real browser: what they draw is what veldt render draws, at three zooms (other kinds of
+network at one), on the GPU (SwiftShader plays it) and in JavaScript. pages_test.py VELDT"""
 import base64
 import json
 import math
@@ -84,15 +84,24 @@ def make_fields():
     return {"siren": (200, 200), "finer": (40, 28), "photo": (40, 28), "icon": (24, 24), "sprite": (16, 12)}
 
 
-def compare(browser, name, width, height, renderer):
+def make_other_kinds():
+    """The names of small fields of hills.png, one for each kind of network that make_fields() has not."""
+    kinds = {name: ["--model", name, "--width", "16", "--depth", "2"] for name in ("tanh", "relu", "gauss", "wire", "fourier", "hashgrid")}
+    kinds["simba"] = ["--preset", "simba"]
+    for name, arguments in kinds.items():
+        veldt("fit", "cub.png" if name == "simba" else "hills.png", "-o", name + ".safetensors", "--steps", "20", "--seed", "1", *arguments)
+    return list(kinds)
+
+
+def compare(browser, name, width, height, renderer, zooms=None):
     browser.open("file://" + os.path.abspath(name + ".html") + f"?{renderer}#renderer={renderer}")
     browser.wait("return !!window.veldt")
     if browser.run("return veldt.renderer()") != renderer:
         raise Failed(f"{name}: not drawn by {renderer}, but: {browser.run('return document.body.innerText')}")
-    zooms = [(0, 0, 1), (width / 4, height / 4, 4), (width / 2, height / 4, 64)]
+    usual = [(0, 0, 1), (width / 4, height / 4, 4), (width / 2, height / 4, 64)]
     if renderer == "webgl2":
-        zooms.append((0, 0, 0.5))
-    for x, y, scale in zooms:
+        usual.append((0, 0, 0.5))
+    for x, y, scale in zooms or usual:
         w, h = (min(36, int(size * scale)) for size in (width, height))
         browser.run('document.getElementById("stage").style.cssText = "right: auto; bottom: auto; width: %dpx; '
                     'height: %dpx"' % (w, h))
@@ -213,6 +222,10 @@ def main():
             veldt("export", name + ".safetensors", "-o", name + ".html")
             compare(browser, name, width, height, "webgl2")
             compare(browser, name, width, height, "js")
+        for name in make_other_kinds():
+            veldt("export", name + ".safetensors", "-o", name + ".html")
+            for renderer in ("webgl2", "js"):
+                compare(browser, name, 40, 28, renderer, zooms=[(10, 7, 2)])
         moves(browser)
         tells(browser, "webgl2")
         tells(browser, "js")

@@ -143,6 +143,56 @@ TEST(Curves, AFrameIsFourLinesWithSharpCorners) {
   }
 }
 
+// The largest distance of a point from the curves.
+double most_off(const Loop& loop, const std::vector<publish::Cubic>& curves) {
+  double most = 0;
+  for (const Point p : loop) {
+    double least = 1e9;
+    for (const auto& c : curves)
+      for (int i = 0; i <= 500; ++i) least = std::min(least, publish::length(on(c, i / 500.0) - p));
+    most = std::max(most, least);
+  }
+  return most;
+}
+
+Loop round_rectangle(double width, double height, double radius) {
+  Loop loop;
+  const Point middles[] = {{width - radius, radius},
+                           {width - radius, height - radius},
+                           {radius, height - radius},
+                           {radius, radius}};
+  for (int corner = 0; corner < 4; ++corner) {
+    const auto at = [&](double degrees) {
+      const double angle = degrees * std::numbers::pi / 180;
+      return Point{std::cos(angle), std::sin(angle)} * radius;
+    };
+    for (int i = 0; i < 9; ++i) loop.push_back(middles[corner] + at(90 * (corner - 1) + i * 11.25));
+    const Point from = middles[corner] + at(90 * corner), to = middles[(corner + 1) % 4] + at(90 * corner);
+    for (int i = 0; i < 50; ++i) loop.push_back(from + (to - from) * (i / 50.0));
+  }
+  return loop;
+}
+
+TEST(Curves, RoundCornersStayRound) {
+  for (const double radius : {0.9, 1.4})
+    for (const double error : {0.03, 0.1}) {
+      const Loop loop = round_rectangle(14, 11, radius);
+      const auto curves = publish::fit_curves(loop, {.error = error});
+      EXPECT_LT(most_off(loop, curves), 2.1 * error) << "radius " << radius << " error " << error;
+      EXPECT_TRUE(
+          std::any_of(curves.begin(), curves.end(), [](auto& c) { return !publish::is_straight(c); }));
+    }
+}
+
+TEST(Curves, SharpCornersAreNear) {
+  for (const double error : {0.03, 0.1}) {
+    for (const double radius : {0.4, 0.6, 0.8}) {
+      const Loop loop = round_rectangle(14, 11, radius);
+      EXPECT_LT(most_off(loop, publish::fit_curves(loop, {.error = error})), 0.25) << "radius " << radius;
+    }
+  }
+}
+
 TEST(Curves, OfWideArcsAreNotPolygons) {
   Loop circle;
   for (int i = 0; i < 4000; ++i)

@@ -30,6 +30,14 @@ expect 1 'veldt/core/long.cpp: the file has 601 lines' 'a tracked file of 601 li
 rm "$root/veldt/core/long.cpp"
 expect 0 '' 'a file that is gone passes'
 
+for ending in js css html py; do
+  { letters 300 a; echo; lines 600; } >"$root/veldt/core/page.$ending"
+  expect 1 "veldt/core/page.$ending: the file has 601 lines" "a .$ending file of 601 lines fails"
+  { letters 300 a; echo; lines 500; } >"$root/veldt/core/page.$ending"
+  expect 0 '' "wide lines of a .$ending file pass"
+  rm "$root/veldt/core/page.$ending"
+done
+
 letters 110 a >"$root/veldt/core/wide.h"
 expect 0 '' 'a line of 110 columns passes'
 letters 110 'é' >"$root/veldt/core/wide.h"

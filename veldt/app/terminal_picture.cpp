@@ -18,6 +18,7 @@
 #include "veldt/app/field_pixels.h"
 #include "veldt/cli/environment.h"
 #include "veldt/core/error.h"
+#include "veldt/io/base64.h"
 #include "veldt/io/image.h"
 #include "veldt/io/shared_library.h"
 #include "veldt/ops/create.h"
@@ -97,7 +98,7 @@ std::vector<std::string> in_blocks(Size size, std::span<const std::uint8_t> rgb,
 // number is the process's: a later picture takes the place of the earlier one, and other programs keep
 // theirs.
 std::string for_kitty(const PicturePlace& place, std::span<const std::uint8_t> rgb) {
-  const std::string text = base64(rgb);
+  const std::string text = io::to_base64({reinterpret_cast<const char*>(rgb.data()), rgb.size()});
   std::string out;
   for (std::size_t at = 0; at < text.size(); at += kKittyChunk) {
     const bool is_last = at + kKittyChunk >= text.size();
@@ -115,8 +116,7 @@ std::string for_iterm(const PicturePlace& place, std::span<const std::uint8_t> r
   std::copy(rgb.begin(), rgb.end(), image.data<std::uint8_t>());
   const std::string jpeg = io::jpeg_bytes(image, 90);
   return fmt::format("\x1b]1337;File=inline=1;size={};width={};height={};preserveAspectRatio=0:{}\a",
-                     jpeg.size(), place.columns, place.rows,
-                     base64({reinterpret_cast<const std::uint8_t*>(jpeg.data()), jpeg.size()}));
+                     jpeg.size(), place.columns, place.rows, io::to_base64(jpeg));
 }
 
 #ifdef VELDT_SIXEL_SONAME
@@ -234,19 +234,6 @@ PictureText picture_text(PictureWay way, const PicturePlace& place, std::span<co
     case PictureWay::kitty: return {blank, for_kitty(place, rgb)};
   }
   return {};
-}
-
-std::string base64(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k) three = three << 8 | (k < left ? bytes[i + k] : 0u);
-    for (std::size_t k = 0; k < 4; ++k) out += k <= left ? kDigits[three >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
 }
 
 }  // namespace veldt::app

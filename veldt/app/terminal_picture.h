@@ -46,6 +46,4 @@ PictureText picture_text(PictureWay way, const PicturePlace& place, std::span<co
 // Whether the terminal shows any colour, not 256.
 bool has_true_colour();
 
-std::string base64(std::span<const std::uint8_t> bytes);
-
 }  // namespace veldt::app
