@@ -63,6 +63,22 @@ TEST(LiveRecord, AFileHoldsAll) {
   EXPECT_TRUE(r.notes.at(0).is_warning);
 }
 
+// The last point of a curve that is merged is older than the newest value.
+TEST(LiveRecord, ARunThatHasDivergedComesBackAsThat) {
+  Record r;
+  r.series.emplace_back(Series{.name = "loss"});
+  for (std::int64_t step = 1; step <= 2048; ++step) r.series[0].add(step, 1, 0.5);
+  r.series[0].add(2049, 1, std::numeric_limits<double>::quiet_NaN());
+  ASSERT_GT(r.series[0].merged, 1);
+  ASSERT_EQ(r.series[0].values.back(), 0.5);
+  std::string text = to_json(r);
+  EXPECT_TRUE(std::isnan(record_from_json(text).series.at(0).newest));
+  const std::string newest = "\"newest\":null,";
+  ASSERT_NE(text.find(newest), std::string::npos);
+  text.erase(text.find(newest), newest.size());
+  EXPECT_EQ(record_from_json(text).series.at(0).newest, 0.5);
+}
+
 TEST(LiveRecord, BytesThatAreNoTextAreWrittenAsEscapes) {
   Record r;
   r.texts = {{"sample", 0, "a\xff\x1b[31m"}};

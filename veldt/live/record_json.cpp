@@ -107,7 +107,11 @@ Series series_from(const Json& json) {
                                            : values[i].get<double>());
   }
   s.merged = std::max<std::int64_t>(1, part.whole("merged"));
-  s.newest = part.number("newest", s.values.empty() ? s.newest : s.values.back());
+  // Missing, as of older runs, it is the last point; null, as of values, it was not finite.
+  if (json.contains("newest"))
+    s.newest = part.number("newest", std::numeric_limits<double>::quiet_NaN());
+  else if (!s.values.empty())
+    s.newest = s.values.back();
   return s;
 }
 
