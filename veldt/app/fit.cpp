@@ -348,14 +348,15 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     line.update(part, "finding what lies between the pixels");
     return !is_stopped();
   };
+  const char* const exact = truth.is_sound() ? "samples" : "pixels";
   bool is_kept = false;
   const auto closing = [&](double part) {  // which may take long, and a second signal ends it
     if (is_stopped() && watchers.has_seen_a_step() && io::can_be_replaced(flags.output) &&
         !std::exchange(is_kept, true)) {
       save_now();
-      line.note(fmt::format("{} holds the field so far; its pixels are now made exact", flags.output));
+      line.note(fmt::format("{} holds the field so far; its {} are now made exact", flags.output, exact));
     }
-    line.update(part, "making the pixels exact");
+    line.update(part, fmt::format("making the {} exact", exact));
   };
   const train::RunResult run = fitter.run(
       flags.checkpoints,
