@@ -267,6 +267,20 @@ TEST_F(FitCommand, WhatWasLearnedIsKeptBeforeASecondSignalEndsTheClosing) {
   EXPECT_EQ(run_veldt({"info", model_}).exit_code, 0);
 }
 
+// A second model would follow the first.
+TEST_F(FitCommand, WhatCannotBeReplacedGetsOneModel) {
+  Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", "/dev/stdout", "--steps", "100000", "--prior",
+                   "none", "--style", "photo", "--preview", dir_ / "p{step}.png", "--preview-every", "1"},
+                  log_);
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir_ / "p000001.png"); })) << process.err();
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_EQ(process.err().find("holds the field so far;"), std::string::npos) << process.err();
+  put_bytes(model_, process.out());
+  const Ran info = run_veldt({"info", model_});
+  EXPECT_EQ(info.exit_code, 0) << info.err;
+}
+
 TEST_F(FitCommand, SaysWhatKindOfPictureItTook) {
   const Ran cub = run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--dry-run"});
   EXPECT_NE(cub.err.find("200x200 as drawing in two tones (two colours)"), std::string::npos) << cub.err;

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <thread>
 
 #include "tests/app/command.h"
+#include "tests/app/process.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/app/live_run.h"
 #include "veldt/app/run_records.h"
@@ -59,6 +59,15 @@ steps = 60
     Words words{"fit", kCub, "-o", dir_ / "cub.safetensors", "--steps", "20", "--prior", "none"};
     words.insert(words.end(), more.begin(), more.end());
     return run_veldt(words, options);
+  }
+  // What `watch` says until Ctrl-C ends it.
+  std::string watched(const std::string& runs) const {
+    const TempDir log;
+    Process watch({"watch", runs}, log);
+    EXPECT_TRUE(comes_true([&] { return watch.err().find("Ctrl-C ends it") != std::string::npos; }));
+    watch.send(SIGINT);
+    EXPECT_EQ(watch.wait(), 130);
+    return watch.err();
   }
 
   TempDir dir_;
@@ -143,9 +152,7 @@ TEST_F(LiveCommand, OneBadRecordOfSeveralIsLeftOutWithAWarning) {
   EXPECT_EQ(report.exit_code, 0) << report.err;
   EXPECT_EQ(nlohmann::json::parse(report.out)["runs"], 1);
   EXPECT_THAT(report.err, HasSubstr("warning: " + (dir_ / "runs/bad") + " is left out: cannot read "));
-  const Ran watch = run_veldt({"watch", dir_ / "runs"}, {.signals = {{1.0, SIGINT}}});
-  EXPECT_EQ(watch.exit_code, 130);
-  EXPECT_THAT(watch.err, HasSubstr("runs/bad is left out"));
+  EXPECT_THAT(watched(dir_ / "runs"), HasSubstr("runs/bad is left out"));
   const Ran alone = run_veldt({"report", dir_ / "runs/bad"});
   EXPECT_EQ(alone.exit_code, 4);
   EXPECT_THAT(alone.err, HasSubstr("runs/bad/record.json"));
@@ -218,22 +225,19 @@ TEST_F(LiveCommand, WhatShowsARunIsRefusedWhereThereIsNone) {
 
 // A pause is no time that has passed, so no burst of work follows it.
 TEST(LiveBudget, APauseEarnsNothing) {
-  app::Budget budget(0.5, 0, 0);
-  const auto wait = [](int milliseconds) {
-    const auto begun = std::chrono::steady_clock::now();
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    return std::chrono::steady_clock::now() - begun;
-  };
+  double now = 0;
+  app::Budget budget(0.5, 0, 0, [&now] { return now; });
   int times = 0;
   const auto work = [&] {
     ++times;
-    wait(100);
+    now += 0.1;
   };
   budget.spend(work);
-  budget.leave_out(wait(400));
+  now += 0.4;
+  budget.leave_out(std::chrono::duration<double>(0.4));
   budget.spend(work);
   EXPECT_EQ(times, 1);
-  wait(200);
+  now += 0.2;
   budget.spend(work);
   EXPECT_EQ(times, 2);
 }
@@ -320,10 +324,9 @@ TEST_F(LiveCommand, AFolderThatIsNoneIsRefused) {
 
 TEST_F(LiveCommand, WatchShowsUntilItIsAskedToEnd) {
   ASSERT_EQ(train("run").exit_code, 0);
-  const Ran ran = run_veldt({"watch", dir_ / "run"}, {.signals = {{1.0, SIGINT}}});
-  EXPECT_EQ(ran.exit_code, 130);
-  EXPECT_THAT(ran.err, HasSubstr("live page: http://127.0.0.1:"));
-  EXPECT_THAT(ran.err, HasSubstr("watching 1 run; Ctrl-C ends it"));
+  const std::string said = watched(dir_ / "run");
+  EXPECT_THAT(said, HasSubstr("live page: http://127.0.0.1:"));
+  EXPECT_THAT(said, HasSubstr("watching 1 run; Ctrl-C ends it"));
 }
 
 }  // namespace

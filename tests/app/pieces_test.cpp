@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <new>
@@ -303,22 +305,31 @@ TEST(ProgressLine, BeginsAnewInAWindowOfAnotherSizeAndAfterAStop) {
 
 // At once, whatever the run does, and below what its terminal shows.
 TEST(Signals, TheFirstOneSaysWhatItDoes) {
-  for (const bool is_quiet : {false, true}) {
-    const test::TempDir dir;
-    EXPECT_EQ(test::in_child([&] {
-                const int file = ::open((dir / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-                ::dup2(file, STDERR_FILENO);
-                const StopOnSignal stop(note_of_stop(is_quiet));
-                const int before = times_continued();
-                ::raise(SIGINT);
-                return times_continued() - before;
-              }),
-              is_quiet ? 0 : 1);
-    const std::string said = test::bytes_of(dir / "err");
-    EXPECT_EQ(
-        said,
-        is_quiet ? "" : "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once\n");
-  }
+  const std::string note = "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once";
+  for (const bool is_quiet : {false, true})
+    for (const bool is_terminal : {false, true}) {
+      const test::TempDir dir;
+      const int master = is_terminal ? ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK) : -1;
+      EXPECT_TRUE(!is_terminal || (::grantpt(master) == 0 && ::unlockpt(master) == 0));
+      const std::string path = is_terminal ? ::ptsname(master) : dir / "err";
+      const int err = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOCTTY, 0600);
+      EXPECT_EQ(test::in_child([&] {
+                  ::dup2(err, STDERR_FILENO);
+                  const StopOnSignal stop(note_of_stop(is_quiet));
+                  const int before = times_continued();
+                  ::raise(SIGINT);
+                  return times_continued() - before;
+                }),
+                is_quiet ? 0 : 1);
+      char shown[256];
+      const ssize_t got = is_terminal ? ::read(master, shown, sizeof shown) : 0;
+      const std::string said = is_terminal
+                                   ? std::string(shown, static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+                                   : test::bytes_of(path);
+      EXPECT_EQ(said, is_quiet ? "" : is_terminal ? "\r\n" + note + "\r\n" : note + "\n");
+      ::close(err);
+      if (is_terminal) ::close(master);
+    }
 }
 
 TEST(ProgressLine, NeverWrapsANarrowTerminal) {

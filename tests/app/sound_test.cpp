@@ -156,6 +156,18 @@ TEST_F(SoundCommand, IsTheSameAfterAStop) {
   EXPECT_EQ(whole.size(), alone.size());
 }
 
+TEST_F(SoundCommand, WhatWasLearnedIsKeptBeforeItIsMadeExact) {
+  io::write_sound(sound_, tones(2), 8000, {.bits = 16});
+  Process process({"fit", sound_, "-o", model_, "--steps", "1000000", "--preview", dir_ / "p{step}.wav",
+                   "--preview-every", "1"},
+                  log_);
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir_ / "p000001.wav"); })) << process.err();
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_NE(process.err().find("holds the field so far; its samples are now made exact"), std::string::npos)
+      << process.err();
+}
+
 TEST_F(SoundCommand, PreviewsAreSounds) {
   fitted({"--preview", dir_ / "p{step}.wav", "--preview-every", "200"});
   for (const char* name : {"p000000.wav", "p000200.wav", "p000300.wav"})

@@ -63,7 +63,7 @@ class Client {
 inline std::string answer_to(int port, const std::string& request) {
   Client client(port);
   client.send(request);
-  return client.receive();
+  return client.receive("", 60'000);
 }
 
 }  // namespace veldt::test

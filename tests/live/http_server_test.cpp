@@ -76,20 +76,23 @@ TEST(LiveServer, AStreamThatThrowsEndsAndNothingElse) {
 
 // A page reads in the last news of a picture, and asks for it then.
 TEST(LiveServer, WhoeverIsToldTheLastNewsCanAskWhatItNames) {
-  auto server = std::make_optional<HttpServer>([](const Request& r) {
-    if (r.path != "/events") return Response{.body = "the picture"};
-    return Response{.type = "text/event-stream", .stream = [has_begun = false]() mutable {
-                      return std::exchange(has_begun, true) ? "" : "data: picture\n\n";
-                    }};
-  });
+  auto server = std::make_optional<HttpServer>(
+      [](const Request& r) {
+        if (r.path != "/events") return Response{.body = "the picture"};
+        return Response{.type = "text/event-stream", .stream = [has_begun = false]() mutable {
+                          return std::exchange(has_begun, true) ? "" : "data: picture\n\n";
+                        }};
+      },
+      ServerOptions{.seconds_after_news = 1});
   const int port = server->port();
   Client viewer(port);
   viewer.send("GET /events HTTP/1.1\r\nHost: h\r\n\r\n");
   viewer.receive("data: picture\n\n");
   std::thread ends([&] { server.reset(); });
-  viewer.receive();  // until it is over
-  for (int picture = 0; picture < 2; ++picture)
+  viewer.receive("", 60'000);  // until it is over
+  for (int picture = 0; picture < 2; ++picture) {
     EXPECT_THAT(test::answer_to(port, "GET /picture HTTP/1.1\r\nHost: h\r\n\r\n"), HasSubstr("the picture"));
+  }
   ends.join();
 }
 

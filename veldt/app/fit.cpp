@@ -326,7 +326,12 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     seen = {flags.live, std::filesystem::path(flags.input).filename().string(), flags.checkpoints.directory,
             flags.checkpoints.resume, [&line](const std::string& text) { line.note(text); }};
   LiveRun live(seen, context);
-  const auto save_now = [&] { fitter.field().save(flags.output); };
+  const auto save_now = [&] {
+    if (!io::can_be_replaced(flags.output))
+      throw IoError(IoError::Kind::unwritable, fmt::format("{} gets no model before the end", flags.output),
+                    "what is written there cannot be replaced", "add --checkpoint DIR to save meanwhile");
+    fitter.field().save(flags.output);
+  };
   show_fit(live, fitter, truth,
            flags.checkpoints.directory.empty() ? std::function<void()>(save_now) : nullptr);
   const auto is_stopped = [&] { return signal.requested() || live.control().should_stop(); };
@@ -343,13 +348,15 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
     line.update(part, "finding what lies between the pixels");
     return !is_stopped();
   };
+  const char* const exact = truth.is_sound() ? "samples" : "pixels";
   bool is_kept = false;
   const auto closing = [&](double part) {  // which may take long, and a second signal ends it
-    if (is_stopped() && watchers.has_seen_a_step() && !std::exchange(is_kept, true)) {
+    if (is_stopped() && watchers.has_seen_a_step() && io::can_be_replaced(flags.output) &&
+        !std::exchange(is_kept, true)) {
       save_now();
-      line.note(fmt::format("{} holds the field so far; its pixels are now made exact", flags.output));
+      line.note(fmt::format("{} holds the field so far; its {} are now made exact", flags.output, exact));
     }
-    line.update(part, "making the pixels exact");
+    line.update(part, fmt::format("making the {} exact", exact));
   };
   const train::RunResult run = fitter.run(
       flags.checkpoints,

@@ -106,22 +106,26 @@ void refuse_looks(const char* mode, const LiveFlags& live, const ProfileFlags& p
                      fmt::format("leave out {} or {}", given, mode));
 }
 
+Budget::Budget(double share, double at_start, double least_seconds, std::function<double()> clock)
+    : share_(share), at_start_(at_start), least_(least_seconds), clock_(std::move(clock)) {
+  if (!clock_)
+    clock_ = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+}
+
 void Budget::leave_out(std::chrono::duration<double> pause) {
-  const auto time = std::chrono::duration_cast<Clock::duration>(pause);
-  if (first_) *first_ += time;
-  if (done_) *done_ += time;
+  if (first_) *first_ += pause.count();
+  if (done_) *done_ += pause.count();
 }
 
 void Budget::spend(const std::function<void()>& work) {
-  const auto before = Clock::now();
-  const auto since = [before](Clock::time_point then) {
-    return std::chrono::duration<double>(before - then).count();
-  };
+  const double before = clock_();
   if (!first_) first_ = before;
-  if (done_ && (since(*done_) < least_ || cost_ > at_start_ + share_ * since(*first_))) return;
+  if (done_ && (before - *done_ < least_ || cost_ > at_start_ + share_ * (before - *first_))) return;
   work();
-  done_ = Clock::now();
-  cost_ += std::chrono::duration<double>(*done_ - before).count();
+  done_ = clock_();
+  cost_ += *done_ - before;
 }
 
 LiveRun::LiveRun(const Options& options, const Context& context)

@@ -38,17 +38,17 @@ void refuse_looks(const char* mode, const LiveFlags& live, const ProfileFlags& p
 // and as long as all of it takes at most a share of the time that has passed, and some seconds at the start.
 class Budget {
  public:
-  Budget(double share, double at_start, double least_seconds)
-      : share_(share), at_start_(at_start), least_(least_seconds) {}
+  // `clock`, for tests: the seconds that have passed.
+  Budget(double share, double at_start, double least_seconds, std::function<double()> clock = {});
   // Does it if it is time.
   void spend(const std::function<void()>& work);
   // A pause is no time that has passed.
   void leave_out(std::chrono::duration<double> pause);
 
  private:
-  using Clock = std::chrono::steady_clock;
   double share_, at_start_, least_;
-  std::optional<Clock::time_point> first_, done_;
+  std::function<double()> clock_;
+  std::optional<double> first_, done_;
   double cost_ = 0;
 };
 

@@ -86,8 +86,7 @@ StopOnSignal::~StopOnSignal() {
 bool StopOnSignal::requested() const { return received != 0; }
 
 const char* note_of_stop(bool quiet) {
-  if (quiet && ::isatty(STDERR_FILENO) != 1) return nullptr;
-  return "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once";
+  return quiet ? nullptr : "veldt: note: stopping, and saving what there is; a second Ctrl-C ends it at once";
 }
 
 int times_continued() { return continued; }

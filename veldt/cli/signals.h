@@ -23,7 +23,7 @@ class StopOnSignal {
   int exit_code(bool was_asked = false) const;
 };
 
-// What a run that saves says then; null if it is to be `quiet` and nobody sits at a terminal.
+// What a run that saves says then; null if it is to be `quiet`.
 const char* note_of_stop(bool quiet);
 
 // How often the process was stopped (Ctrl-Z) and went on while there was such an object, or wrote a note of a

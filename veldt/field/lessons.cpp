@@ -186,6 +186,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
 
 Closing closing_for(const Field& field, const Signal& signal, const FitChoices& choices, const Heard& heard) {
   if (choices.closes == 0) return {};
+  heard(0);  // before the first drawing, which takes long for what is large
   if (signal.is_sound()) return close_sound(signal, field);
   const Tensor picture =
       choices.field.squares ? squares_of(signal, choices.field.period) : picture_of(signal);

@@ -191,6 +191,11 @@ std::string read_file(const std::string& path, std::uint64_t max_bytes) {
 
 // ---- writing ----
 
+bool can_be_replaced(const std::string& path) {
+  struct stat info {};
+  return !names_open_file(path) && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
   if (path_.empty())
     throw IoError(IoError::Kind::unwritable, "cannot write a file without a name", "the path is empty",
@@ -198,7 +203,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
   struct stat info {};
   const bool exists = ::stat(path_.c_str(), &info) == 0;
   if ((exists && S_ISDIR(info.st_mode)) || path_.back() == '/') throw_unwritable(path_, "open", EISDIR);
-  if (names_open_file(path_) || (exists && !S_ISREG(info.st_mode))) {
+  if (!can_be_replaced(path_)) {
     // O_APPEND: /dev/stdout may be a file that already holds something.
     fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd_ < 0) throw_unwritable(path_, "open", errno);

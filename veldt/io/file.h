@@ -84,6 +84,10 @@ class AtomicFile {
   std::uint64_t written_ = 0;
 };
 
+// Whether AtomicFile replaces what is there, or makes the file: then a result may be written, and later a
+// better one. A second one into what is written directly would follow the first.
+bool can_be_replaced(const std::string& path);
+
 // Writes a whole file at once, through AtomicFile.
 void write_file(const std::string& path, const std::string& bytes);
 

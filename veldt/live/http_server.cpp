@@ -193,7 +193,7 @@ class HttpServer::Impl {
   void start(int listening);
   void serve();
   void tell_the_last();
-  void turn(int milliseconds);
+  bool turn(int milliseconds);
   static std::string next_of(Stream& stream);
   void look_for_news();
   void leave_the_silent();
@@ -211,7 +211,7 @@ class HttpServer::Impl {
   Wake wake_;
   std::list<Client> clients_;
   std::list<Stream> streams_;
-  ServerClock::time_point asked_;  // when the last whole request came
+  std::int64_t requests_ = 0;  // whole ones that came
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
@@ -282,33 +282,35 @@ void HttpServer::Impl::serve() {
 
 // The last news is the viewers' too, and so are the pictures that it names: a page asks for those afterwards.
 void HttpServer::Impl::tell_the_last() {
-  // Turns in which nobody asks, not time: on a busy machine this thread, of the lowest rank, comes late to
-  // each.
-  constexpr int kQuietTurns = 13;
-  constexpr auto kLongest = std::chrono::seconds(3);
+  constexpr int kTurn = 20;  // milliseconds
+  constexpr auto kLongest = std::chrono::seconds(2);
   std::uint64_t woken = 0;
   [[maybe_unused]] const auto taken =
       ::read(wake_.fd, &woken, sizeof woken);  // or each turn would end at once
+  const auto patience = static_cast<std::int64_t>(options_.seconds_after_news * 1000 / kTurn) + 1;
   const auto end = ServerClock::now();
-  for (int quiet = 0; quiet < kQuietTurns && ServerClock::now() - end < kLongest; ++quiet) {
-    const auto before = asked_;
-    turn(20);
-    if (asked_ != before) quiet = 0;
+  // In turns and not in time alone: at the lowest rank this thread may wake late, with requests that wait.
+  for (std::int64_t turns = 0, quiet = 0;
+       quiet < patience && (turns < patience || ServerClock::now() - end < kLongest); ++turns) {
+    const std::int64_t before = requests_;
+    const bool was_busy = turn(kTurn);
+    quiet = was_busy || requests_ != before ? 0 : quiet + 1;
   }
 }
 
-// Waits for clients, and gives those who can take it what there is.
-void HttpServer::Impl::turn(int milliseconds) {
+// Waits for clients, and gives those who can take it what there is. Whether there was anything to do at once.
+bool HttpServer::Impl::turn(int milliseconds) {
   MHD_UNSIGNED_LONG_LONG soon = 0;
   if (mhd().timeout(daemon_, &soon) == MHD_YES)
     milliseconds =
         static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(soon, static_cast<unsigned>(milliseconds)));
   pollfd wait[2] = {{mhd().daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN, 0},
                     {wake_.fd, POLLIN, 0}};
-  ::poll(wait, wake_.fd >= 0 ? 2 : 1, milliseconds);
+  const bool was_busy = ::poll(wait, wake_.fd >= 0 ? 2 : 1, milliseconds) > 0 || milliseconds == 0;
   look_for_news();
   mhd().run(daemon_);
   leave_the_silent();
+  return was_busy;
 }
 
 // A stream whose maker fails ends: nothing that a page asks for may end the run.
@@ -385,7 +387,7 @@ MHD_Result HttpServer::Impl::on_request(MHD_Connection* connection, const char* 
   }
   for (Client& client : clients_)
     if (client.connection == connection) client.has_asked = true;
-  asked_ = ServerClock::now();
+  ++requests_;
   if (asked.too_long)
     return answer(connection, {.status = MHD_HTTP_CONTENT_TOO_LARGE, .body = "the body is too long\n"});
   Response response;

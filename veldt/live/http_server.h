@@ -39,6 +39,9 @@ struct ServerOptions {
   int connections = 128;
   std::size_t head_bytes = std::size_t{32} << 10, body_bytes = std::size_t{4} << 10;
   double seconds_to_ask = 10, seconds_to_read = 30;
+  // After the last news the server goes on until nobody has asked for anything for so long: what the news
+  // names is asked for afterwards.
+  double seconds_after_news = 0.25;
 };
 
 // Whether the text is a number of IPv4 or IPv6 that leads to this machine alone: 127.0.0.1, ::1.
