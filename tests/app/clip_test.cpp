@@ -143,6 +143,8 @@ TEST_F(ClipCommand, RefusesWhatDoesNotFit) {
   refused({"render", model_, "-o", dir_ / "a.png"}, 2, "a .png is one picture");
   refused({"render", model_, "-o", dir_ / "a.mp4"}, 2, "animated PNG");
   refused({"render", model_, "-o", dir_ / "a.png", "--dry-run"}, 2, "--at");
+  refused({"render", model_, "-o", dir_ / "a.apng", "--frames", "99999", "--dry-run"}, 2, "lower --fps");
+  refused({"render", model_, "-o", dir_ / "a.APNG", "--at", "0.1"}, 2, "animated");
   refused({"render", model_, "-o", out_, "--at", "0.1"}, 2, "an .apng is animated");
   refused({"render", model_, "-o", out_, "--at", "9"}, 2, "0.8 seconds");
   refused({"render", model_, "-o", dir_ / "m.png", "--at", "0.1", "--frames", "3"}, 2, "--at is one picture");

@@ -218,7 +218,8 @@ TEST_F(Film, IsDrawnOnceItsAdviceIsFollowed) {
   };
   io::write_image(first, grey), io::write_image(second, colour);
   fits(first, model_), fits(second, other);
-  EXPECT_THAT(morph().err, HasSubstr("save the grey picture as RGB, fit it again, and fit the second"));
+  EXPECT_THAT(morph().err,
+              HasSubstr("save the grey picture as RGB, fit the first again, and fit the second"));
   io::write_image(first, cat({grey, grey, grey}, 2));
   fits(first, model_), fits(second, other, {"--init", model_});
   EXPECT_EQ(morph().exit_code, 0);
@@ -242,6 +243,50 @@ TEST_F(Film, IsDrawnOnceItsAdviceIsFollowed) {
   EXPECT_THAT(morph().err, HasSubstr("fit both with --style photo"));
   fits(first, model_, {"--style", "photo"}), fits(laid, other, {"--style", "photo", "--init", model_});
   EXPECT_EQ(morph().exit_code, 0);
+
+  fits(laid, other, {"--model", "siren", "--width", "24"});
+  EXPECT_THAT(morph().err, HasSubstr("fix: fit the second picture again with --init FIRST"));
+  fits(laid, other, {"--init", model_});
+  EXPECT_EQ(morph().exit_code, 0);
+}
+
+TEST_F(Film, IsDrawnOnceItsAdviceOnAlphaIsFollowed) {
+  const std::string first = dir_ / "1.png", second = dir_ / "2.png", other = dir_ / "o.safetensors";
+  const Tensor grey = slice(slice(io::read_image(picture_), 0, 0, 12), 1, 0, 18),
+               alpha = affine(grey, -0.5, 1);
+  const Tensor colour = cat({grey, grey * 0.5, affine(grey, -1, 1)}, 2);
+  const auto fits = [](const std::string& picture, const std::string& model,
+                       const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"fit", picture, "-o", model, "--steps", "3", "--prior", "none"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_veldt(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  };
+  // What the pictures are, what is advised, and what they are once that was done.
+  struct Case {
+    Tensor a, b;
+    const char* advice;
+    Tensor a_then, b_then;
+  };
+  const Tensor rgba = cat({colour, alpha}, 2), greys = cat({grey, grey, grey}, 2);
+  const std::vector<Case> cases = {
+      {grey, rgba, "white), save the grey picture as RGB, fit the first again, and fit", greys, colour},
+      {rgba, colour, "white), fit the first again, and fit", colour, colour},
+      {colour, rgba, "white), and fit the second", colour, colour},
+      {cat({grey, alpha}, 2), rgba, "fix: save the grey picture as RGBA, fit the first again",
+       cat({greys, alpha}, 2), rgba},
+      {rgba, cat({grey, alpha}, 2), "fix: save the grey picture as RGBA, and fit the second", rgba,
+       cat({greys, alpha}, 2)}};
+  for (const Case& c : cases) {
+    io::write_image(first, c.a), io::write_image(second, c.b);
+    fits(first, model_), fits(second, other);
+    const std::vector<std::string> words = {"render", model_, other, "--morph", "2", "-o", dir_ / "x.apng"};
+    EXPECT_THAT(run_veldt(words).err, HasSubstr(c.advice));
+    io::write_image(first, c.a_then), io::write_image(second, c.b_then);
+    if (std::string(c.advice).find("first again") != std::string::npos) fits(first, model_);
+    fits(second, other, {"--init", model_});
+    EXPECT_EQ(run_veldt(words).exit_code, 0) << c.advice;
+  }
 }
 
 TEST_F(Film, IsRefusedBetweenOtherForms) {

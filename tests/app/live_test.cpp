@@ -153,6 +153,9 @@ TEST_F(LiveCommand, OneBadRecordOfSeveralIsLeftOutWithAWarning) {
   EXPECT_EQ(nlohmann::json::parse(report.out)["runs"], 1);
   EXPECT_THAT(report.err, HasSubstr("warning: " + (dir_ / "runs/bad") + " is left out: cannot read "));
   EXPECT_THAT(watched(dir_ / "runs"), HasSubstr("runs/bad is left out"));
+  const Ran unnamed = run_veldt({"report", dir_ / "runs"});
+  EXPECT_EQ(unnamed.exit_code, 2);
+  EXPECT_FALSE(fs::exists(dir_ / "runs/good/report.html"));
   const Ran alone = run_veldt({"report", dir_ / "runs/bad"});
   EXPECT_EQ(alone.exit_code, 4);
   EXPECT_THAT(alone.err, HasSubstr("runs/bad/record.json"));
@@ -309,8 +312,9 @@ TEST_F(LiveCommand, ATraceHasKernelsWithTheirTimes) {
   const auto trace = nlohmann::json::parse(bytes_of(dir_ / "trace.json"));
   EXPECT_GT(trace["traceEvents"].size(), 20);
   EXPECT_THAT(ran.err, Not(HasSubstr("GFLOP/s")));  // which is --profile's
-  const Ran text = fit({"--trace", dir_ / "trace.txt"});
+  const Ran text = fit({"--trace", dir_ / "trace.txt", "--live"});
   EXPECT_EQ(text.exit_code, 2);
+  EXPECT_THAT(text.err, Not(HasSubstr("live page")));  // nothing has begun
   EXPECT_THAT(text.err, HasSubstr("name it .json"));
 }
 

@@ -184,6 +184,16 @@ TEST(LiveBoard, WarningsOutliveOtherNotes) {
   EXPECT_EQ(notes.back().step, 999);
 }
 
+TEST(LiveBoard, WarningsLeaveRoomToOtherNotes) {
+  Board board;
+  for (std::int64_t step = 0; step < 500; ++step) board.add_note({step, 0, "a spike", true});
+  for (const char* text : {"resumed", "checkpoint"}) board.add_note({500, 0, text});
+  const std::vector<Note> notes = board.record().notes;
+  EXPECT_EQ(notes.size(), Record::kMostNotes);
+  EXPECT_EQ(notes[notes.size() - 2].text, "resumed");
+  EXPECT_EQ(notes[notes.size() - 3].step, 499);
+}
+
 // Records are copied under a lock, pictures are not.
 TEST(LiveBoard, CopiesShareTheirPictures) {
   Board board;

@@ -163,6 +163,7 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is",
                      "add --checkpoint DIR, the directory of the run to resume");
+  check_profile(flags.profile);
   if (io::is_picture_name(flags.output) || is_sound_name(flags.output))
     throw UsageError(
         fmt::format("--output cannot be {}", flags.output),

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -23,11 +21,14 @@ void add_profile(VerbOptions& verb, ProfileFlags& flags, const std::string& help
            "write the first 200,000 kernel calls with their times, for ui.perfetto.dev (.json)");
 }
 
-Profiling::Profiling(const ProfileFlags& flags) : flags_(flags) {
-  const std::string ending = std::filesystem::path(flags.trace).extension();
+void check_profile(const ProfileFlags& flags) {
+  const std::string ending = io::ending_of(flags.trace);
   if (ending != ".json" && !ending.empty())
     throw UsageError(fmt::format("--trace cannot be {}", on_one_line(flags.trace)),
                      "a trace is JSON, and viewers go by the name", "name it .json");
+}
+
+Profiling::Profiling(const ProfileFlags& flags) : flags_(flags) {
   if (!flags.trace.empty()) io::check_writable(flags.trace);
   if (flags.table || !flags.trace.empty()) profile_.emplace(flags.trace.empty() ? 0 : kMostTraced);
 }

@@ -16,6 +16,8 @@ struct ProfileFlags {
   std::string trace = {};  // a file; empty: none
 };
 void add_profile(VerbOptions& verb, ProfileFlags& flags, const std::string& help);
+// Throws UsageError for a trace of another kind of file, before anything is done.
+void check_profile(const ProfileFlags& flags);
 
 // Profiles this thread if the flags say so, until finish().
 class Profiling {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "veldt/cli/exit.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
+#include "veldt/io/file.h"
 #include "veldt/io/animation.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/shape.h"
@@ -29,6 +29,11 @@ FilmPlan checked(FilmPlan plan) {
     throw UsageError(fmt::format("an animation cannot have {} frames", plan.frames),
                      fmt::format("there are 1 to {}", kMostFilmFrames),
                      "give fewer --frames, or a lower --fps");
+  constexpr double kMost = io::Animation::kMostSeconds;
+  if (const double seconds = 1 / plan.fps; !(seconds >= 1 / kMost && seconds <= kMost))
+    throw UsageError(fmt::format("an animation cannot show {:.3g} frames a second", plan.fps),
+                     "an animated PNG shows each for 1/65535 to 65535 seconds",
+                     seconds < 1 ? "give a lower --fps, or fewer --frames" : "give a higher --fps");
   return plan;
 }
 
@@ -47,7 +52,7 @@ FilmPlan film_of_morph(const FilmWishes& wishes, std::int64_t frames) {
 }
 
 void check_film_name(const std::string& path, const std::string& flag, const std::string& still) {
-  const std::string ending = std::filesystem::path(path).extension();
+  const std::string ending = io::ending_of(path);
   if (ending == ".apng" || ending.empty()) return;
   throw UsageError(fmt::format("{} cannot be {}", flag, on_one_line(path)),
                    ending == ".png" ? "it is an animation, and a .png is one picture"

@@ -22,13 +22,14 @@ struct ReportFlags {
 };
 
 int write_report(ReportFlags flags, Context& context) {
-  const std::vector<RunRecord> runs = read_runs(flags.runs);
-  if (flags.output.empty()) {
-    if (runs.size() > 1)
-      throw UsageError("a report of several runs needs a name", fmt::format("there are {}", runs.size()),
+  if (flags.output.empty()) {  // also where some of them cannot be read
+    const auto folders = run_folders(flags.runs);
+    if (folders.size() > 1)
+      throw UsageError("a report of several runs needs a name", fmt::format("there are {}", folders.size()),
                        "say where it goes: -o compared.html");
-    flags.output = runs[0].folder + "/report.html";
+    flags.output = folders[0].second + "/report.html";
   }
+  const std::vector<RunRecord> runs = read_runs(flags.runs);
   if (!flags.output.ends_with(".html"))
     throw UsageError(fmt::format("cannot write {}", flags.output), "a report is a page", "name it .html");
   check_output(flags.output, "--output", {}, context);

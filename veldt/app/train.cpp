@@ -368,6 +368,7 @@ void check_parts(const TrainFlags& flags, const Training& training, const Ranks&
 }
 
 int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
+  check_profile(flags.profile);
   const DeviceChoice device = ranks.choose_device(flags.device);
   const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
   recipe::check_model(recipe);

@@ -30,19 +30,28 @@ std::string form_in_words(const FieldOptions& o) {
 
 // What to do so that both have the form of the first; each was tried.
 std::string how_to_match(const FieldOptions& a, const FieldOptions& b) {
-  const std::string fit = "fit the second picture again with --init FIRST";
-  if (a.channels % 2 != b.channels % 2)
-    return str(
-        "lay the picture with alpha over a colour (veldt resize IN -o OUT --scale 1 --background "
-        "white), and ",
-        fit);
-  if (a.channels != b.channels) return str("save the grey picture as RGB, fit it again, and ", fit);
+  const std::string again = "fit the second picture again with --init FIRST";
+  const auto has_alpha = [](const FieldOptions& o) { return o.channels % 2 == 0; };
+  const auto is_grey = [](const FieldOptions& o) { return o.channels < 3; };
+  if (a.channels != b.channels) {
+    const bool lays = has_alpha(a) != has_alpha(b), colours = is_grey(a) != is_grey(b);
+    std::string text;
+    if (lays)
+      text =
+          "lay the picture with alpha over a colour (veldt resize IN -o OUT --scale 1 --background white), ";
+    if (colours) text += str("save the grey picture as ", lays || !has_alpha(a) ? "RGB" : "RGBA", ", ");
+    const bool first_too = (lays && has_alpha(a)) || (colours && is_grey(a));
+    return str(text, first_too ? "fit the first again, and " : "and ", again);
+  }
   if (a.width != b.width || a.height != b.height)
     return str("bring the second picture to that size (veldt resize IN -o OUT --size ", a.width, 'x',
-               a.height, "), and ", fit);
+               a.height, "), and ", again);
   if (a.squares != b.squares || a.period != b.period || a.two_tone != b.two_tone)
     return "fit both with --style photo, the second with --init FIRST";
-  return a.footprint == b.footprint ? fit : "fit both with the same --source, the second with --init FIRST";
+  // Each model has footprints of its own.
+  return a.footprint == b.footprint || model_of(a) != model_of(b)
+             ? again
+             : "fit both with the same --source, the second with --init FIRST";
 }
 
 void check_form(const ImageField& from, const ImageField& to) {

@@ -16,7 +16,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr double kMostDelay = 65535;  // numerator and denominator have 16 bits
+constexpr double kMostDelay = Animation::kMostSeconds;  // numerator and denominator have 16 bits
 
 // The numerator and denominator of a time in seconds: the first convergent of its continued fraction that is
 // the same double or nearly, else the last that fits. Source: Hardy & Wright, An Introduction to the Theory
@@ -25,7 +25,7 @@ std::pair<std::uint32_t, std::uint32_t> fraction_of(double seconds) {
   if (!(seconds >= 1 / kMostDelay && seconds <= kMostDelay))
     throw ConfigError(str("a frame cannot be shown for ", seconds, " seconds"),
                       "an animated PNG has 1/65535 to 65535 seconds a frame",
-                      "show fewer or more frames a second");
+                      seconds < 1 ? "show fewer frames a second" : "show more frames a second");
   double before_p = 0, p = 1, before_q = 1, q = 0, rest = seconds;
   for (;;) {
     const double whole = std::floor(rest), next_p = whole * p + before_p, next_q = whole * q + before_q;

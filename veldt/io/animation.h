@@ -21,6 +21,7 @@ namespace veldt::io {
 class Animation {
  public:
   static constexpr std::int64_t kMostSide = 16384;
+  static constexpr double kMostSeconds = 65535;  // a frame; 1 / kMostSeconds at least
 
   // Channels: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. Throws ConfigError for others, and for a side
   // below 1 or above kMostSide.

@@ -101,6 +101,16 @@ void remove_if_dead(const std::string& path) {
 
 }  // namespace
 
+std::string ending_of(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string::npos || dot == 0) return {};
+  std::string ending = name.substr(dot);
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return ending;
+}
+
 IoError unwritable(const std::string& path, const std::string& action, int error_number) {
   return {IoError::Kind::unwritable, "cannot write " + path, action + " failed: " + message_of(error_number),
           fix_for(error_number)};

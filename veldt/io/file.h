@@ -21,6 +21,9 @@ IoError unwritable(const std::string& path, const std::string& action, int error
 // Throws it, as DiskFull where the errno says so.
 [[noreturn]] void throw_unwritable(const std::string& path, const std::string& action, int error_number);
 
+// In lower case: ".jpg" of a/b.JPG, nothing of .hidden.
+std::string ending_of(const std::string& path);
+
 // A plain file, open for reading. Throws IoError missing if there is none, if it may not be read, or if
 // `path` is a directory, a FIFO or a device: those have no size to check a header against, and may never end.
 class InputFile {

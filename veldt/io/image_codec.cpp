@@ -1,4 +1,5 @@
 // The table of picture formats: how each is recognised, read and written.
+#include "veldt/io/file.h"
 #include "veldt/io/image_codec.h"
 
 #include <algorithm>
@@ -64,17 +65,6 @@ constexpr PictureCodec kCodecs[] = {
     {ImageFormat::heif, "a HEIC", ".heic .heif", is_heif, decode_heif},
     {ImageFormat::jxl, "a JPEG XL", ".jxl", is_jxl, decode_jxl},
 };
-
-// ".jpg" of a/b.JPG; nothing of .hidden
-std::string ending_of(const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  const std::size_t dot = name.find_last_of('.');
-  if (dot == std::string::npos || dot == 0) return {};
-  std::string ending = name.substr(dot);
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return ending;
-}
 
 bool has_ending(std::string_view endings, std::string_view ending) {
   while (!endings.empty()) {

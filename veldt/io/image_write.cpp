@@ -58,7 +58,7 @@ ImageFormat format_for_name(const std::string& path) {
   const std::size_t dot = name.find_last_of('.');
   if (dot == std::string::npos || dot == 0) return ImageFormat::png;
   // Who opens it expects to see something move.
-  if (name.ends_with(".apng"))
+  if (ending_of(name) == ".apng")
     throw ConfigError("cannot write a picture as " + path, "an .apng is animated, and this is one picture",
                       "let the name end in .png");
   const PictureCodec* codec = codec_for_name(name);

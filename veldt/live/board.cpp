@@ -146,10 +146,12 @@ void Board::add_text(Text text) {
 void Board::add_note(Note note) {
   const std::lock_guard lock(mutex_);
   record_.notes.push_back(std::move(note));
-  if (record_.notes.size() > Record::kMostNotes) {  // warnings stay longest
-    const auto plain =
-        std::find_if(record_.notes.begin(), record_.notes.end(), [](const Note& n) { return !n.is_warning; });
-    record_.notes.erase(plain == record_.notes.end() ? record_.notes.begin() : plain);
+  if (record_.notes.size() > Record::kMostNotes) {  // warnings stay longest, but leave a quarter to the rest
+    const auto is_warning = [](const Note& n) { return n.is_warning; };
+    const bool many = std::count_if(record_.notes.begin(), record_.notes.end(), is_warning) >
+                      std::ptrdiff_t{Record::kMostNotes / 4 * 3};
+    record_.notes.erase(std::find_if(record_.notes.begin(), record_.notes.end(),
+                                     [many](const Note& n) { return n.is_warning == many; }));
   }
   changed(notes_);
 }
