@@ -129,6 +129,10 @@ TEST_F(ClipCommand, RefusesToDrawANetworkThatHasDiverged) {
   EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("NaN"));
   EXPECT_FALSE(std::filesystem::exists(out_));
+  const Ran compared = run_veldt({"compare", clip_, model_, "--json"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  for (const char* measure : {"psnr", "ssim", "mae", "max_abs"})
+    EXPECT_TRUE(nlohmann::json::parse(compared.out)[measure].is_null()) << compared.out;
 }
 
 TEST_F(ClipCommand, RefusesWhatDoesNotFit) {

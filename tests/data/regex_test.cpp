@@ -50,6 +50,7 @@ TEST(Regex, RefusesWhatItCannotRead) {
   EXPECT_THAT(why("\\h"), HasSubstr("\\h"));
   EXPECT_THAT(why("a(?im:.)"), HasSubstr("(?m"));
   EXPECT_THAT(why("(*LIMIT_MATCH=1)a"), HasSubstr("(*"));
+  EXPECT_THAT(why("a{,2}"), HasSubstr("it has {,"));
   EXPECT_THAT(why("\\p{Wizard}"), HasSubstr("property"));
   EXPECT_THAT(why(std::string(70000, 'a')), HasSubstr("64 KiB"));
   EXPECT_THAT(error_of<ConfigError>([] { matches("(a+)+[bd]", std::string(3000, 'a')); }),

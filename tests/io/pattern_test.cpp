@@ -26,6 +26,7 @@ TEST(IoPattern, WholeTexts) {
   // What is no repetition stands for itself, whatever the version of PCRE2.
   for (const char* braces : {"a{,2}", "a{ 1,2}", "a{1 }", "{", "a{}", "a{1,2", "[{,2}]\\{,2}"})
     EXPECT_TRUE(fits(braces, braces[0] == '[' ? "{{,2}" : braces)) << braces;
+  EXPECT_TRUE(fits("\\c{{2}", ";;"));
   EXPECT_TRUE(fits("\\Qa{,2}\\E\\x{61}{2}\\p{Lu}{1,}\\\\{,1}", "a{,2}aaAB\\{,1}"));
 }
 
@@ -47,6 +48,12 @@ TEST(IoPattern, ClassesAndFlags) {
 TEST(IoPattern, RefusesWhatIsNone) {
   for (const char* pattern : {"(", ")", "[a", "*", "a**b(", "\\", "[b-a]", "a{3,2}", "[[:no:]]", "(?P<a"})
     EXPECT_THROW(Pattern{pattern}, UsageError) << pattern;
+  try {
+    Pattern("{{{(");
+    ADD_FAILURE();
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.why(), testing::HasSubstr("at byte 4"));  // of what was given
+  }
 }
 
 TEST(IoPattern, NoPatternTakesLong) {

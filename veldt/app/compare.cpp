@@ -36,7 +36,6 @@ namespace {
 
 constexpr const char* kCompareExamples =
     "  veldt compare cub.png cub.safetensors         the model is drawn at the picture's size\n"
-    "  veldt compare clip.gif clip.safetensors       animated: frame by frame\n"
     "  veldt compare truth.png redrawn.png --diff where.png\n"
     "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less similar\n"
     "  veldt compare a.png b.png --json              {\"psnr\":..,\"ssim\":..,\"mae\":..,\"max_abs\":..,"

@@ -14,6 +14,7 @@
 #include "veldt/app/render_film.h"
 #include "veldt/core/error.h"
 #include "veldt/io/clip.h"
+#include "veldt/io/safetensors.h"
 #include "veldt/ops/operators.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/picture_scores.h"
@@ -65,14 +66,18 @@ std::vector<double> moments_of(const ClipSide& side) {
 }
 
 std::string in_decibels(double psnr) {
-  return std::isinf(psnr) ? "inf (identical)" : fmt::format("{:.2f} dB", psnr);
+  return std::isinf(psnr) ? "inf (identical)" : std::isnan(psnr) ? "nan" : fmt::format("{:.2f} dB", psnr);
 }
 
 }  // namespace
 
 bool is_clip(const std::string& path) {
   const FileKind kind = kind_of_file(path);
-  if (kind == FileKind::safetensors) return field::Field::load(path).options().is_clip();
+  if (kind == FileKind::safetensors) {
+    const auto metadata = io::read_safetensors_header(path).metadata;
+    return field::field_kind(metadata) == "image_field" && metadata.contains("options") &&
+           field::field_options_from_json(metadata.at("options")).is_clip();
+  }
   return kind == FileKind::picture && io::is_clip(path);
 }
 
@@ -103,7 +108,7 @@ double compare_clips(const std::string& a, const std::string& b, std::int64_t ma
     squared += std::pow(10, -score.psnr / 10) / static_cast<double>(given.frames);
     ssim += score.ssim / static_cast<double>(given.frames);
     mae += score.mae / static_cast<double>(given.frames);
-    max_abs = std::max(max_abs, score.max_abs);
+    if (!(score.max_abs <= max_abs)) max_abs = score.max_abs;  // a NaN stays
     line.update_rows(i + 1, given.frames, "comparing frame");
   }
   line.finish();

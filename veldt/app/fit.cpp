@@ -354,8 +354,12 @@ int fit(FitFlags flags, Context& context, Ranks& ranks, std::optional<Priors>& p
   const auto closing = [&](double part) {  // which may take long, and a second signal ends it
     if (is_stopped() && watchers.has_seen_a_step() && io::can_be_replaced(flags.output) &&
         !std::exchange(is_kept, true)) {
-      save_now();
-      line.note(fmt::format("{} holds the field so far; its {} are now made exact", flags.output, exact));
+      try {
+        save_now();
+        line.note(fmt::format("{} holds the field so far; its {} are now made exact", flags.output, exact));
+      } catch (const IoError& e) {  // the last save is still to come
+        line.warn(fmt::format("{} ({}); its {} are now made exact", e.summary(), e.why(), exact));
+      }
     }
     line.update(part, fmt::format("making the {} exact", exact));
   };

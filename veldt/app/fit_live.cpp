@@ -104,11 +104,12 @@ Tensor waveform(const Tensor& frames) {
     return std::isfinite(level) ? (1 - std::clamp(level, -1.0, 1.0)) / 2 * (kHeight - 1) : kHeight / 2.0;
   };
   const Tensor picture = full({kHeight, kWidth, 1}, 1);
+  float* const pixels = picture.data<float>();
   for (std::int64_t x = 0; x < kWidth; ++x) {
     const auto [top, bottom] = std::minmax({row(x, 0), row(x, 1)});
     for (std::int64_t y = 0; y < kHeight; ++y) {  // a line two pixels thick, with soft ends
       const double off = std::max(top - static_cast<double>(y), static_cast<double>(y) - bottom) - 0.5;
-      picture.data<float>()[y * kWidth + x] = static_cast<float>(std::clamp(off, 0.0, 1.0));
+      pixels[y * kWidth + x] = static_cast<float>(std::clamp(off, 0.0, 1.0));
     }
   }
   return picture;

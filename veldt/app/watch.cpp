@@ -32,9 +32,9 @@ class WatchedRun {
   void look_again() {
     const auto now = when();
     if (now == seen_) return;
+    seen_ = now;  // a record is replaced as a whole, so one that is mended later is another file
     try {
       board->replace(live::load_record(folder_));
-      seen_ = now;
     } catch (const Error&) {
     }
   }

@@ -76,7 +76,9 @@ std::string with_plain_braces(std::string_view pattern) {
     out += pattern[i];
     if (pattern[i] != '\\' || ++i == pattern.size()) continue;
     out += pattern[i];
-    if (pattern[i] == 'Q') {
+    if (pattern[i] == 'c' && i + 1 < pattern.size()) {  // a control character: \c{ is ';'
+      out += pattern[++i];
+    } else if (pattern[i] == 'Q') {
       const std::size_t end = std::min(pattern.find("\\E", i), pattern.size());
       out += pattern.substr(i + 1, end - i - 1);
       i = end - 1;
@@ -86,6 +88,14 @@ std::string with_plain_braces(std::string_view pattern) {
     }
   }
   return out;
+}
+
+// Where in the pattern is what stands at `at` in with_plain_braces() of it.
+std::size_t place_in(std::string_view pattern, std::string_view plain, std::size_t at) {
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < at; ++i)
+    if (place < pattern.size() && plain[i] == pattern[place]) ++place;
+  return place;
 }
 
 // The largest count of a repetition, as in a{3,40}: so far may an item look and fail where it began.
@@ -155,8 +165,10 @@ Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
                                    {&code->counted_part, PCRE2_ALT_CIRCUMFLEX | PCRE2_AUTO_CALLOUT}}) {
     *into = pcre2_compile(units(plain), plain.size(), flags | more, &error, &at, nullptr);
     if (*into == nullptr)
-      throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
-                       "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
+      throw UsageError(
+          what,
+          str("it is no regular expression: ", message_for(error), ", at byte ", place_in(text_, plain, at)),
+          "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
   }
   std::uint32_t references = 0;
   pcre2_pattern_info(code->held, PCRE2_INFO_BACKREFMAX, &references);

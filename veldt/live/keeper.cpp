@@ -7,20 +7,11 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <utility>
 
 #include "veldt/core/error.h"
-#include "veldt/io/file.h"
-#include "veldt/live/record_json.h"
 
 namespace veldt::live {
-namespace {
-
-constexpr std::size_t kForOthers = std::size_t{4} << 20;
-
-}  // namespace
-
 Keeper::Keeper(std::shared_ptr<const Board> board, std::string directory, double every)
     : board_(std::move(board)), directory_(std::move(directory)), thread_([this, every] { work(every); }) {}
 
@@ -52,14 +43,8 @@ void Keeper::write() {
   const std::uint64_t version = board_->version();
   if (version == written_) return;
   try {
-    const std::string text = to_json(board_->record());
     // What is left of a disk is for checkpoints: a record that is being written takes room twice.
-    const std::filesystem::space_info room = std::filesystem::space(directory_);
-    if (room.capacity > 0 && room.available < text.size() + kForOthers) {
-      fail(str("the disk of ", directory_, " has less than ", kForOthers >> 20, " MiB left"));
-      return;
-    }
-    io::write_file(directory_ + "/" + kRecordFile, text);
+    save_record(board_->record(), directory_, std::uint64_t{4} << 20);
     written_ = version;
   } catch (const Error& e) {
     fail(str(e.summary(), " (", e.why(), ")"));

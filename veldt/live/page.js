@@ -330,7 +330,7 @@ function listen() {
   };
   events.onerror = () => {
     is_live = false;
-    if (runs.every((run) => ["done", "stopped", "failed"].includes(run.status.state))) { events.close(); return; }
+    if (runs.length && runs.every((run) => ["done", "stopped", "failed"].includes(run.status.state))) { events.close(); return; }
     $("lost").hidden = false;
   };
 }

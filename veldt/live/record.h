@@ -137,8 +137,9 @@ std::string to_json(const Record& record);
 // wrote it.
 Record record_from_json(const std::string& text);
 
-// DIR/record.json, written whole or not at all. Throws IoError.
-void save_record(const Record& record, const std::string& directory);
+// DIR/record.json, written whole or not at all. Throws IoError, also if less than `room` bytes of the disk
+// would be left for others.
+void save_record(const Record& record, const std::string& directory, std::uint64_t room = 0);
 Record load_record(const std::string& directory);
 inline constexpr const char* kRecordFile = "record.json";
 

@@ -2,8 +2,10 @@
 #include "veldt/live/record_json.h"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -307,8 +309,16 @@ Record record_from_json(const std::string& text) {
   return r;
 }
 
-void save_record(const Record& record, const std::string& directory) {
-  io::write_file(directory + "/" + kRecordFile, to_json(record));
+void save_record(const Record& record, const std::string& directory, std::uint64_t room) {
+  const std::string text = to_json(record);
+  if (room > 0) {
+    std::error_code unknown;
+    const std::filesystem::space_info disk = std::filesystem::space(directory, unknown);
+    if (!unknown && disk.capacity > 0 && disk.available < text.size() + room)
+      throw IoError(IoError::Kind::unwritable, str("cannot write ", directory, "/", kRecordFile),
+                    str("its disk has less than ", room >> 20, " MiB left"), "free some space there");
+  }
+  io::write_file(directory + "/" + kRecordFile, text);
 }
 
 Record load_record(const std::string& directory) {
