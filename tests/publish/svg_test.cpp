@@ -203,6 +203,26 @@ TEST(Curves, OfWideArcsAreNotPolygons) {
   EXPECT_TRUE(std::none_of(curves.begin(), curves.end(), [](auto& c) { return publish::is_straight(c); }));
 }
 
+// The edges of a triangle of two tones, which wobble as the steps of its pixels do.
+TEST(Curves, OfLongSlantedEdgesAreLines) {
+  const Point corners[] = {{5, 70}, {160, 5}, {315, 70}};
+  Loop triangle;
+  for (int side = 0; side < 3; ++side) {
+    const Point from = corners[side], way = corners[(side + 1) % 3] - from;
+    const double size = publish::length(way);
+    const Point across{-way.y / size, way.x / size};
+    for (double s = 0; s < size; s += 0.25)
+      triangle.push_back(from + way * (s / size) +
+                         across * (side == 2 ? 0 : (0.2 + 0.06 * std::sin(s * 0.13)) * std::sin(s * 2.4)));
+  }
+  const auto curves = publish::fit_curves(triangle, {.error = 0.1});
+  EXPECT_LE(curves.size(), 9u);
+  double straight = 0;
+  for (const auto& c : curves)
+    if (publish::is_straight(c)) straight += publish::length(c[3] - c[0]);
+  EXPECT_GT(straight, 630);  // of 646
+}
+
 TEST(Curves, GoAlongTheBorderToTheirEnds) {
   Loop wedge;  // comes to the top of a picture at an angle that is no corner elsewhere
   for (int i = 0; i <= 40; ++i) wedge.push_back({i * 0.5, 0});

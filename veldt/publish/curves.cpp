@@ -159,15 +159,23 @@ Straight straight_through(const Line& line, std::size_t from, std::size_t to) {
 // The long straight parts of a line. Where two meet and hardly turn, they are a wide arc, and no straight
 // parts.
 std::vector<Straight> straights_of(const Line& line, double error) {
-  std::vector<std::size_t> polygon = {0};
-  add_polygon(line, 0, line.size() - 1, error, polygon);
   // An arc is as far from its chord as the chord's square is long; what is long may wobble.
   const auto is_near = [&](const Straight& s) {
-    const double most = error * std::min(1.0, length(line[s.to] - line[s.from]) / (3 * kStraight));
+    const double most = error * std::min(2.0, length(line[s.to] - line[s.from]) / (3 * kStraight));
     double off = 0;
     for (std::size_t k = s.from; k <= s.to; ++k) off = std::max(off, length(line[k] - s.beside(line[k])));
     return off <= most;
   };
+  // The ends of a side wobble too, so a coarse polygon finds the long ones.
+  std::vector<std::size_t> coarse = {0}, polygon = {0};
+  add_polygon(line, 0, line.size() - 1, 4 * error, coarse);
+  for (std::size_t i = 0; i + 1 < coarse.size(); ++i) {
+    const std::size_t from = coarse[i], to = coarse[i + 1];
+    if (length(line[to] - line[from]) >= 6 * kStraight && is_near(straight_through(line, from, to)))
+      polygon.push_back(to);
+    else
+      add_polygon(line, from, to, error, polygon);
+  }
   std::vector<Straight> all, out;
   for (std::size_t i = 0; i + 1 < polygon.size(); ++i) {
     if (length(line[polygon[i + 1]] - line[polygon[i]]) < kStraight) continue;

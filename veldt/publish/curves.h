@@ -13,8 +13,9 @@ namespace veldt::publish {
 using Cubic = std::array<Point, 4>;
 
 struct CurveOptions {
-  // No point is further from its curve. Straight lines may be twice as far, and where two of them meet in a
-  // sharp corner the points that were round there are left out: those of a right corner up to 0.25 away.
+  // No point is further from its curve. Straight lines may be twice as far, those longer than 36 four times,
+  // and where two of them meet in a sharp corner the points that were round there are left out: those of a
+  // right corner up to 0.25 away.
   double error = 0.03;
   // A point is a corner if what lies this far before and behind it turns by more than `turn` (radians) there.
   double reach = 0.75, turn = 0.9;
