@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/command.h"
+#include "tests/app/process.h"
 #include "tests/app/small_model.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/file.h"
@@ -43,12 +45,14 @@ TEST(Publish, WritesEachByItsEnding) {
   EXPECT_LE(told.at("changed").get<double>(), 5e-4);
 }
 
-TEST(Publish, TilesGoOnWhereTheyWereStopped) {
-  const TempDir dir;
+// That the same command goes on is tests/publish/pyramid_test.cpp's.
+TEST(Publish, TilesStopWhenAskedAndAreNotMixedWithOthers) {
+  const TempDir dir, log;
   const std::string model = small_cub(dir);
-  const Ran stopped =
-      run_veldt({"export", model, "-o", dir / "t/", "--size", "4000"}, {.signals = {{0.5, 2}}});
-  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  Process stopped({"export", model, "-o", dir / "t/", "--size", "20000"}, log);
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir / "t/tiles.txt"); })) << stopped.err();
+  stopped.send(SIGINT);
+  EXPECT_EQ(stopped.wait(), 130) << stopped.err();
   EXPECT_FALSE(std::filesystem::exists(dir / "t/index.html"));
   const Ran again = run_veldt({"export", model, "-o", dir / "t/", "--size", "300"});
   EXPECT_EQ(again.exit_code, 2);
@@ -78,6 +82,8 @@ TEST(Publish, RefusesWhatCannotBe) {
       {{dir / "none.safetensors", "-o", dir / "x.html"}, 3, "No such file"},
       {{kCub, "-o", dir / "x.html"}, 4, "PNG"},
       {{model, "-o", dir / "x.pdf"}, 2, ".html"},
+      {{model, "-o", dir / "x.png"}, 2, "veldt render " + model + " -o "},
+      {{model, "-o", dir / "tiles3"}, 2, "tiles3/ for tiles"},
       {{model, "-o", dir / "none/x.html"}, 6, "cannot write"},
       {{model, "-o", "/proc/none/"}, 6, "cannot write"},
       {{model, "-o", dir / "x.html", "--size", "50"}, 2, "of tiles"},

@@ -16,6 +16,8 @@
 #include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
 #include "veldt/io/magic.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/models/model_file.h"
@@ -157,7 +159,12 @@ int export_network(const ExportFlags& flags, Context& context) {
   if (!flags.output.ends_with(".onnx"))
     throw UsageError(fmt::format("cannot write {}", flags.output),
                      fmt::format("networks are written as .onnx, and fields also as {}", kPublishedEndings),
-                     "give it one of these endings");
+                     io::is_picture_name(flags.output)
+                         ? fmt::format("a picture of a field is drawn by veldt render: veldt render {} -o {}",
+                                       flags.model, flags.output)
+                     : io::ending_of(flags.output).empty()
+                         ? fmt::format("write {}/ for tiles, or give it one of these endings", flags.output)
+                         : "give it one of these endings");
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {
