@@ -1,6 +1,7 @@
-// The latents of a region of each level, and their way through the range coder: in tiles that depend on
-// nothing beside them on their own level, so that a part of a picture can be decoded without the rest. Tests:
-// tests/codec/latents_test.cpp
+// The latents of a region of each level, and their way through the range coder: in tiles that depend
+// on nothing beside them on their own level, so that a part of a picture can be decoded without the
+// rest.
+// Tests: tests/codec/latents_test.cpp
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // The networks of a packed photograph: for each level a model of its latents' probabilities, and the
-// synthesis that makes pixels of the latents. As floats while they learn, as integers in a file and in the
-// decoder. Tests: tests/codec/networks_test.cpp
+// synthesis that makes pixels of the latents. As floats while they learn, as integers in a file and in
+// the decoder.
+// Tests: tests/codec/networks_test.cpp
 #pragma once
 
 #include <array>

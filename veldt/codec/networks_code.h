@@ -1,5 +1,6 @@
-// The numbers of the networks as few bytes: what a packed photograph changes of the networks that come with
-// Veldt. Tests: tests/codec/networks_test.cpp
+// The numbers of the networks as few bytes: what a packed photograph changes of the networks that come
+// with Veldt.
+// Tests: tests/codec/networks_test.cpp
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
-// The shape of a packed photograph: integers, called latents, on seven grids. Level 0 has one for each pixel,
-// and each further level half as many columns and rows. Coarse levels come first in a file; a latent's
-// probability is computed from those before it on its own level and from the next two coarser levels
-// (Cool-chic: Ladune et al. 2023; C3: Kim et al. 2023). Tests: tests/codec/latents_test.cpp
+// The shape of a packed photograph: integers, called latents, on seven grids. Level 0 has one for each
+// pixel, and each further level half as many columns and rows. Coarse levels come first in a file; a
+// latent's probability is computed from those before it on its own level and from the next two coarser
+// levels (Cool-chic: Ladune et al. 2023; C3: Kim et al. 2023).
+// Tests: tests/codec/latents_test.cpp
 #pragma once
 
 #include <algorithm>

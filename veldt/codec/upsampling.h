@@ -1,5 +1,6 @@
-// A level's values at twice the size: between each value and the next, two new ones, each a weighted mean of
-// the four nearest, columns and then rows. The edges are repeated. Tests: tests/codec/synthesis_test.cpp
+// A level's values at twice the size: between each value and the next, two new ones, each a weighted
+// mean of the four nearest, columns and then rows. The edges are repeated.
+// Tests: tests/codec/synthesis_test.cpp
 #pragma once
 
 namespace veldt::codec {
