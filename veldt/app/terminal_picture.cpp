@@ -18,7 +18,7 @@
 #include "veldt/app/field_pixels.h"
 #include "veldt/cli/environment.h"
 #include "veldt/core/error.h"
-#include "veldt/io/base64.h"
+#include "veldt/core/base64.h"
 #include "veldt/io/image.h"
 #include "veldt/io/shared_library.h"
 #include "veldt/ops/create.h"
@@ -98,7 +98,7 @@ std::vector<std::string> in_blocks(Size size, std::span<const std::uint8_t> rgb,
 // number is the process's: a later picture takes the place of the earlier one, and other programs keep
 // theirs.
 std::string for_kitty(const PicturePlace& place, std::span<const std::uint8_t> rgb) {
-  const std::string text = io::to_base64({reinterpret_cast<const char*>(rgb.data()), rgb.size()});
+  const std::string text = to_base64({reinterpret_cast<const char*>(rgb.data()), rgb.size()});
   std::string out;
   for (std::size_t at = 0; at < text.size(); at += kKittyChunk) {
     const bool is_last = at + kKittyChunk >= text.size();
@@ -116,7 +116,7 @@ std::string for_iterm(const PicturePlace& place, std::span<const std::uint8_t> r
   std::copy(rgb.begin(), rgb.end(), image.data<std::uint8_t>());
   const std::string jpeg = io::jpeg_bytes(image, 90);
   return fmt::format("\x1b]1337;File=inline=1;size={};width={};height={};preserveAspectRatio=0:{}\a",
-                     jpeg.size(), place.columns, place.rows, io::to_base64(jpeg));
+                     jpeg.size(), place.columns, place.rows, to_base64(jpeg));
 }
 
 #ifdef VELDT_SIXEL_SONAME

@@ -1,6 +1,9 @@
 // Reads the steps of a tokenizer.json: what is done to a text before the model, and to its tokens after it.
 #include <array>
+#include <optional>
+#include <utility>
 
+#include "veldt/core/base64.h"
 #include "veldt/data/subword_json.h"
 
 namespace veldt::data {
@@ -23,25 +26,10 @@ Prepend prepend_of(JsonPart& part) {
                     Prepend::never}[scheme.choice({"always", "first", "never"})];
 }
 
-std::string from_base64(const JsonPart& part) {
-  std::string bytes;
-  unsigned bits = 0, held = 0;
-  for (const char c : part.text()) {
-    if (c == '=') break;
-    const unsigned value = c >= 'A' && c <= 'Z'   ? static_cast<unsigned>(c - 'A')
-                           : c >= 'a' && c <= 'z' ? static_cast<unsigned>(c - 'a' + 26)
-                           : c >= '0' && c <= '9' ? static_cast<unsigned>(c - '0' + 52)
-                           : c == '+'             ? 62u
-                           : c == '/'             ? 63u
-                                                  : 64u;
-    if (value > 63) part.refuse("is not base64");
-    bits = bits << 6 | value;
-    if ((held += 6) >= 8) {
-      held -= 8;
-      bytes += static_cast<char>(bits >> held & 0xFF);
-    }
-  }
-  return bytes;
+std::string bytes_of(const JsonPart& part) {
+  std::optional<std::string> bytes = from_base64(part.text());
+  if (!bytes) part.refuse("is not base64");
+  return *std::move(bytes);
 }
 
 Delimiter delimiter_of(const JsonPart& part) {
@@ -92,7 +80,7 @@ Normalizer normalizer_of(JsonPart part) {
     if (type == "ByteLevel") return byte_level_normalizer();
     if (type == "Precompiled") {
       const JsonPart map = part["precompiled_charsmap"];
-      return map.checked([&] { return precompiled_normalizer(from_base64(map)); });
+      return map.checked([&] { return precompiled_normalizer(bytes_of(map)); });
     }
     part.refuse_type();
   }();

@@ -10,7 +10,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/escape.h"
-#include "veldt/io/base64.h"
+#include "veldt/core/base64.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
 
@@ -75,7 +75,7 @@ class Part {
     const std::string coded = text(key);
     if (coded.size() > Record::kMostPictureBytes)
       refuse_record(str(name_, '.', key, " is larger than ", Record::kMostPictureBytes, " bytes"));
-    std::optional<std::string> bytes = io::from_base64(coded);
+    std::optional<std::string> bytes = from_base64(coded);
     if (!bytes || (!bytes->empty() && !bytes->starts_with("\x89PNG\r\n\x1a\n"))) refuse(key, "a PNG");
     return *std::move(bytes);
   }
@@ -153,7 +153,7 @@ Json in_json(const Series& s) {
 
 Json in_json(const Snapshot& p, bool with_bytes) {
   Json out = {{"name", clean(p.name)}, {"step", p.step}, {"seconds", p.seconds}};
-  if (with_bytes) out["png"] = io::to_base64(p.png.text());
+  if (with_bytes) out["png"] = to_base64(p.png.text());
   return out;
 }
 
@@ -202,7 +202,7 @@ Json outcome_of(const Record& r) {
                             {"label", clean(w.label)},
                             {"taken_for", clean(w.taken_for)},
                             {"probability", number(w.probability)},
-                            {"png", io::to_base64(w.png)}});
+                            {"png", to_base64(w.png)}});
   return out;
 }
 

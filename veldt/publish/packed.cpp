@@ -12,7 +12,7 @@
 #include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/sound_field.h"
-#include "veldt/io/base64.h"
+#include "veldt/core/base64.h"
 #include "veldt/publish/touched.h"
 
 namespace veldt::publish {
@@ -264,7 +264,7 @@ Packed packed(const field::Field& field) {
     const bool is_last = &rounding == &roundings.back();
     if (worst > (whole.options.is_sound() ? kLargestSoundChange : kMostChanged) && !is_last) continue;
     const std::string rounding_in_words = in_words(written);
-    return {std::move(written.runs), io::to_base64(deflated(written.bytes)), std::move(parts), worst,
+    return {std::move(written.runs), to_base64(deflated(written.bytes)), std::move(parts), worst,
             rounding_in_words};
   }
   return {};

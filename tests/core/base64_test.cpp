@@ -1,11 +1,11 @@
 // Base64: the vectors of RFC 4648, and texts that are none.
-#include "veldt/io/base64.h"
+#include "veldt/core/base64.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace veldt::io {
+namespace veldt {
 namespace {
 
 TEST(Base64, VectorsOfTheRfcGoBothWays) {
@@ -35,4 +35,4 @@ TEST(Base64, OtherTextsAreRefused) {
 }
 
 }  // namespace
-}  // namespace veldt::io
+}  // namespace veldt

@@ -1,11 +1,11 @@
 // Base64, three bytes to four letters.
-#include "veldt/io/base64.h"
+#include "veldt/core/base64.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-namespace veldt::io {
+namespace veldt {
 namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,4 +54,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace veldt::io
+}  // namespace veldt
