@@ -1,0 +1,54 @@
+// The body of a packed photograph: what changes the networks that come with Veldt, and the latents,
+// coarse levels first, in tiles. The levels that are one tile each are one piece of the file; of finer
+// ones each tile is one.
+// Tests: tests/codec/photograph_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "veldt/codec/latents.h"
+#include "veldt/codec/networks.h"
+#include "veldt/codec/networks_code.h"
+#include "veldt/core/size.h"
+
+namespace veldt::codec {
+
+// What does not depend on the latents.
+struct PhotographPlan {
+  int base = 0;       // of base_networks()
+  int tile_log2 = 9;  // of the side of a tile, kLeastTile..kMostTile
+};
+inline constexpr int kLeastTile = 4, kMostTile = 19;
+
+// `networks` are as rounded() to these shifts from base_networks(plan.base).
+std::string write_photograph(const Pyramid& pyramid, const Networks<std::int32_t>& networks,
+                             const Shifts& shifts, PhotographPlan plan);
+
+class PhotographReader {
+ public:
+  // Keeps a view of the body. Throws IoError malformed with `name` if the body is not one; a body that ends
+  // too early is one if `partial`, in whose missing tiles latents are 0.
+  PhotographReader(std::string_view body, Size picture, std::string name, bool partial);
+
+  // Bytes [height][width][3] of the region, which lies in the picture. Decodes the tiles alone that it needs.
+  std::vector<std::uint8_t> pixels(const Region& region) const;
+  // The share of the pieces of the file that are there.
+  double share() const;
+  const Networks<std::int32_t>& networks() const { return networks_; }
+  // The latents that the region needs.
+  Pyramid latents(const Region& region) const;
+
+ private:
+  Tiles tiles(int level) const { return {level_size(picture_, level), plan_.tile_log2}; }
+
+  Size picture_;
+  PhotographPlan plan_;
+  Networks<std::int32_t> networks_;
+  int first_single_ = 0;                  // this level and the coarser ones are one tile each
+  std::vector<std::string_view> pieces_;  // that of the single ones, then those of finer levels, tile by tile
+};
+
+}  // namespace veldt::codec
