@@ -1,0 +1,76 @@
+// Pictures as bodies of packed photographs: their size, their error, and that every one comes back.
+#include "veldt/pack/pack_photograph.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "veldt/codec/photograph.h"
+#include "veldt/core/error.h"
+
+namespace veldt::pack {
+namespace {
+
+// Soft shapes of several sizes and colours.
+std::vector<std::uint8_t> soft_picture(Size size) {
+  std::vector<std::uint8_t> pixels;
+  for (std::int64_t y = 0; y < size.height; ++y)
+    for (std::int64_t x = 0; x < size.width; ++x)
+      for (int c = 0; c < 3; ++c) {
+        const auto u = static_cast<double>(x), v = static_cast<double>(y);
+        const double wave = std::sin(u / 9 + c) * std::cos(v / 13 - c) + 0.5 * std::sin((u + v) / 31);
+        const double shape = std::hypot(u - 40, v - 30) < 20 ? 0.6 : 0;
+        pixels.push_back(static_cast<std::uint8_t>(std::clamp(127 + 60 * wave + 90 * shape, 0.0, 255.0)));
+      }
+  return pixels;
+}
+
+double psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(a[i] - b[i], 2);
+  return -10 * std::log10(sum / static_cast<double>(a.size()) / 65025);
+}
+
+TEST(PackPhotograph, IsAsLargeAsAskedAndAsGoodAsItSays) {
+  const Size size{160, 120};
+  const std::vector<std::uint8_t> pixels = soft_picture(size);
+  double last = 0;
+  for (const double bpp : {0.4, 1.6}) {
+    const PackedPhotograph packed = pack_photograph(size, pixels, {.bits_a_pixel = bpp, .steps = 250});
+    EXPECT_LT(static_cast<double>(packed.body.size()) * 8 / (160 * 120), bpp * 1.25) << bpp;
+    const codec::PhotographReader reader(packed.body, size, "a.vp", false);
+    EXPECT_NEAR(psnr(reader.pixels({0, 0, 160, 120}), pixels), packed.psnr, 1e-6);
+    EXPECT_GT(packed.psnr, last + (last > 0 ? 2 : 26));
+    last = packed.psnr;
+  }
+}
+
+TEST(PackPhotograph, TakesAnySize) {
+  for (const Size size : {Size{1, 1}, Size{1, 40}, Size{65, 2}}) {
+    const PackedPhotograph packed = pack_photograph(size, soft_picture(size), {.steps = 5});
+    const codec::PhotographReader reader(packed.body, size, "a.vp", false);
+    EXPECT_EQ(reader.pixels({0, 0, size.width, size.height}).size(),
+              static_cast<std::size_t>(3 * size.width * size.height));
+  }
+}
+
+TEST(PackPhotograph, EndsEarlyWithWhatItHas) {
+  const Size size{32, 32};
+  std::int64_t last = 0;
+  const PackedPhotograph packed =
+      pack_photograph(size, soft_picture(size), {.steps = 1000}, [&](const PackProgress& p) {
+        last = p.step;
+        return p.step < 7;
+      });
+  EXPECT_EQ(last, 7);
+  EXPECT_FALSE(packed.body.empty());
+}
+
+TEST(PackPhotograph, RefusesOptionsThatMakeNoSense) {
+  for (const double bpp : {0.0, 9.0, -1.0, std::nan("")})
+    EXPECT_THROW(pack_photograph({2, 2}, soft_picture({2, 2}), {.bits_a_pixel = bpp}), ConfigError);
+  EXPECT_THROW(pack_photograph({2, 2}, soft_picture({2, 2}), {.steps = 0}), ConfigError);
+}
+
+}  // namespace
+}  // namespace veldt::pack

@@ -1,0 +1,68 @@
+// The latents of one photograph while they are learned: what a file of them would cost and how far its
+// pixels would be off, the gradients of both, and the optimizer's steps.
+// Tests: tests/pack/learner_test.cpp
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "veldt/codec/latents.h"
+#include "veldt/codec/networks.h"
+#include "veldt/pack/kernels.h"
+#include "veldt/pack/plane.h"
+
+namespace veldt::pack {
+
+struct Cost {
+  double bits = 0;          // of all latents
+  double square_error = 0;  // the mean over all pixels' channels, of 1 for white
+};
+
+// The loss is square_error + lambda * bits / pixels.
+class Learner {
+ public:
+  // Bytes [height][width][3], red first. All latents begin at 0.
+  Learner(Size size, const std::vector<std::uint8_t>& pixels);
+
+  Size size() const { return size_; }
+  double pixels() const { return static_cast<double>(size_.width) * static_cast<double>(size_.height); }
+  // The cost of what the latents are rounded to, and with `gradient` the gradients of the loss: the networks'
+  // are added to it, the latents' are kept for update(). The same bits on any number of threads.
+  Cost measure(const codec::Networks<float>& networks, const Rounding& how, double lambda,
+               codec::Networks<float>* gradient);
+  // A step of Adam, at a rate of `rate` for level 0, twice that for level 1 and so on up to sixteen times; in
+  // steps of the latents.
+  void update(double rate, double lambda);
+  // The mean square difference of bytes as those it was made of, of 1 for white.
+  double square_error(const std::vector<std::uint8_t>& pixels) const;
+  // The latents rounded to integers.
+  codec::Pyramid rounded() const;
+
+ private:
+  struct Level {
+    explicit Level(Size size);
+
+    Size size;
+    Plane latents, mean, square;       // and Adam's averages
+    Plane rounded, slopes, d_rounded;  // what they are rounded to
+    Plane parent, grandparent;         // the coarser levels' at this size
+    Plane d_parent, d_grandparent;
+    std::vector<Plane> features, d_features;  // of this level and the coarser ones, at this size
+    Plane wide;                               // for the adjoint of upsampling to this level, half as wide
+  };
+
+  double models(const codec::Networks<float>& networks, float scale, codec::Networks<float>* gradient);
+  double level_model(std::size_t level, const codec::ContextModel<float>& model, float scale,
+                     codec::ContextModel<float>* gradient);
+  double synthesis(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient);
+  void upsample();
+  void upsample_adjoint();
+
+  Size size_;
+  std::vector<Level> levels_;
+  std::vector<Plane> target_, colours_, detail_, out_, d_out_, d_detail_, d_colours_;
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace veldt::pack

@@ -1,0 +1,164 @@
+// The loss is error + lambda * bits a pixel. lambda follows the size that was asked for while rates are high;
+// then the rates fall along a cosine, and the rounding of the latents becomes harder (C3: Kim et al. 2023;
+// Cool-chic 4). At the end each group of numbers of the networks gets the coarsest steps that are worth it.
+#include "veldt/pack/pack_photograph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "veldt/codec/base_networks.h"
+#include "veldt/codec/photograph.h"
+#include "veldt/core/error.h"
+#include "veldt/pack/learner.h"
+
+namespace veldt::pack {
+namespace {
+
+using codec::kGroups;
+using codec::kNumbers;
+using codec::Networks;
+
+constexpr double kLatentRate = 0.08, kNetworkRate = 1e-2;
+constexpr float kNetworkBeta1 = 0.9f, kNetworkBeta2 = 0.95f;
+constexpr double kSteering = 0.7;  // the share of the steps in which lambda follows the size
+constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
+
+double decibels(double square_error) {
+  return square_error > 0 ? -10 * std::log10(square_error) : std::numeric_limits<double>::infinity();
+}
+
+// Adam on the networks.
+class NetworkSteps {
+ public:
+  void step(Networks<float>& networks, const Networks<float>& gradient, double rate) {
+    ++steps_;
+    const auto n = static_cast<double>(steps_);
+    const auto first = static_cast<float>(rate / (1 - std::pow(static_cast<double>(kNetworkBeta1), n)));
+    const auto second = static_cast<float>(1 / (1 - std::pow(static_cast<double>(kNetworkBeta2), n)));
+    for (std::size_t i = 0; i < kNumbers; ++i) {
+      const float g = gradient.numbers()[i];
+      mean_[i] += (1 - kNetworkBeta1) * (g - mean_[i]);
+      square_[i] += (1 - kNetworkBeta2) * (g * g - square_[i]);
+      networks.numbers()[i] -= first * mean_[i] / (std::sqrt(square_[i] * second) + 1e-12f);
+    }
+  }
+
+ private:
+  std::vector<float> mean_ = std::vector<float>(kNumbers), square_ = std::vector<float>(kNumbers);
+  std::int64_t steps_ = 0;
+};
+
+class Packer {
+ public:
+  Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options)
+      : options_(options),
+        learner_(size, pixels),
+        networks_(codec::to_floats(codec::base_networks(0))),
+        // Where a bit a pixel costs about as much as pictures of this size usually gain by it.
+        lambda_(std::clamp(4e-4 * std::pow(options.bits_a_pixel, -1.6), kLeastLambda, kMostLambda)) {}
+
+  void learn(FunctionRef<bool(const PackProgress&)> heard) {
+    NetworkSteps steps;
+    for (std::int64_t s = 0; s < options_.steps; ++s) {
+      const double done = static_cast<double>(s) / static_cast<double>(options_.steps);
+      const double falling = 0.5 * (1 + std::cos(std::numbers::pi * done));
+      Rounding how;
+      how.temperature = static_cast<float>(0.35 - 0.27 * done);
+      how.noise = static_cast<float>(0.22 - 0.07 * done);
+      how.seed = options_.seed + static_cast<std::uint32_t>(s);
+      Networks<float> gradient{};
+      const Cost cost = learner_.measure(networks_, how, lambda_, &gradient);
+      learner_.update(kLatentRate * std::max(falling, 0.003), lambda_);
+      steps.step(networks_, gradient, kNetworkRate * std::max(falling, 0.003));
+      const double bpp = cost.bits / learner_.pixels();
+      steer(s, bpp);
+      if (!heard({s + 1, options_.steps, bpp, decibels(cost.square_error)})) break;
+    }
+  }
+
+  PackedPhotograph write() {
+    const Networks<std::int32_t>& base = codec::base_networks(0);
+    const Networks<std::int32_t> learned = codec::to_integers(networks_);
+    codec::Shifts shifts{};
+    Networks<std::int32_t> best = rounded(base, learned, shifts);
+    double loss = loss_of(base, best, shifts);
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      const codec::Group group = codec::groups()[g];
+      for (int shift = 1; shift <= codec::kMostShift + 1; ++shift) {  // the last: as in the base
+        codec::Shifts tried = shifts;
+        tried[g] = std::min(shift, codec::kMostShift);
+        Networks<std::int32_t> candidate = best;
+        const Networks<std::int32_t> coarser = rounded(base, learned, tried);
+        const Networks<std::int32_t>& from = shift > codec::kMostShift ? base : coarser;
+        std::copy_n(from.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
+                    candidate.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
+        const double now = loss_of(base, candidate, tried);
+        if (now > loss) {
+          if (now > 1.002 * loss && shift <= codec::kMostShift)
+            shift = codec::kMostShift;  // then the base alone
+          continue;
+        }
+        loss = now;
+        best = candidate;
+        shifts = tried;
+      }
+    }
+    const codec::Pyramid pyramid = learner_.rounded();
+    PackedPhotograph result;
+    result.body = write_photograph(pyramid, best, shifts, {});
+    const codec::PhotographReader reader(result.body, learner_.size(), "the picture", false);
+    result.psnr =
+        decibels(learner_.square_error(reader.pixels({0, 0, learner_.size().width, learner_.size().height})));
+    return result;
+  }
+
+ private:
+  void steer(std::int64_t step, double bpp) {
+    constexpr std::int64_t kBegin = 50;
+    if (step < kBegin || static_cast<double>(step) > kSteering * static_cast<double>(options_.steps)) return;
+    // The latents follow a change of lambda within some tens of steps.
+    const double off = std::clamp(std::log(bpp / target()), -1.0, 1.0);
+    lambda_ = std::clamp(lambda_ * std::exp(0.02 * off), kLeastLambda, kMostLambda);
+  }
+
+  // What is left for the latents: the networks take some hundred bytes.
+  double target() const {
+    constexpr double kNetworkBits = 8 * 900;
+    return std::max(options_.bits_a_pixel - kNetworkBits / learner_.pixels(), 0.5 * options_.bits_a_pixel);
+  }
+
+  double loss_of(const Networks<std::int32_t>& base, const Networks<std::int32_t>& networks,
+                 const codec::Shifts& shifts) {
+    codec::RangeEncoder out;
+    encode_networks(out, base, networks, shifts);
+    const Cost cost = learner_.measure(codec::to_floats(networks), {.soft = false}, lambda_, nullptr);
+    return cost.square_error +
+           lambda_ * (cost.bits + 8 * static_cast<double>(out.finish().size())) / learner_.pixels();
+  }
+
+  PhotographOptions options_;
+  Learner learner_;
+  Networks<float> networks_;
+  double lambda_;
+};
+
+}  // namespace
+
+PackedPhotograph pack_photograph(Size size, const std::vector<std::uint8_t>& pixels,
+                                 const PhotographOptions& options,
+                                 FunctionRef<bool(const PackProgress&)> heard) {
+  if (!(options.bits_a_pixel >= 0.01 && options.bits_a_pixel <= 8))
+    throw ConfigError("cannot pack a picture",
+                      str("it shall have ", options.bits_a_pixel, " bits a pixel; 0.01 to 8 are possible"),
+                      "ask for 0.1 to 2");
+  if (options.steps < 1)
+    throw ConfigError("cannot pack a picture", str("it shall learn for ", options.steps, " steps"),
+                      "ask for 1 or more");
+  Packer packer(size, pixels, options);
+  packer.learn(heard);
+  return packer.write();
+}
+
+}  // namespace veldt::pack

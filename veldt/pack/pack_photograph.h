@@ -1,0 +1,39 @@
+// A picture as the body of a packed photograph: latents and networks are learned against the size of
+// the file and the error of its pixels.
+// Tests: tests/pack/pack_photograph_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "veldt/core/function_ref.h"
+#include "veldt/core/size.h"
+
+namespace veldt::pack {
+
+struct PhotographOptions {
+  double bits_a_pixel = 0.5;  // of the whole body, within a few hundredths of it; 0.01 to 8
+  std::int64_t steps = 3000;  // of learning
+  std::uint32_t seed = 1;
+};
+
+// After a step.
+struct PackProgress {
+  std::int64_t step = 0, steps = 0;
+  double bits_a_pixel = 0, psnr = 0;  // as they are estimated then
+};
+
+struct PackedPhotograph {
+  std::string body;
+  double psnr = 0;  // of its pixels, in dB; infinity if they are exact
+};
+
+// `pixels` are bytes [height][width][3]. Ends early if `heard` returns false, with what is learned by then.
+// The same options are the same bytes on any number of threads of the same machine. Throws ConfigError for
+// options out of range.
+PackedPhotograph pack_photograph(
+    Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options = {},
+    FunctionRef<bool(const PackProgress&)> heard = [](const PackProgress&) { return true; });
+
+}  // namespace veldt::pack
