@@ -1,0 +1,159 @@
+// Levels of 0 to 255: whether a number is the one that its neighbours suggest, and if not, its eight bits
+// from the highest on. Each is mixed from a dozen contexts: what is beside it, above it, in the other
+// channels of the pixel, and what the network says.
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <vector>
+
+#include "veldt/codec/coordinate_models.h"
+#include "veldt/codec/coordinate_network.h"
+
+namespace veldt::codec {
+namespace {
+
+constexpr std::size_t kContextsOfLevels = 12;
+constexpr int kMostSeen = 250;
+
+std::uint32_t hash_of(std::uint32_t a, std::uint32_t b, std::uint32_t c = 0, std::uint32_t d = 0) {
+  std::uint32_t h = a * 0x2c1b3c6du + b * 0x297a2d39u + c * 0x9e3779b1u + d * 0x85ebca6bu + 0x1b873593u;
+  h ^= h >> 15;
+  h *= 0x2c1b3c6du;
+  return h ^ h >> 13;
+}
+
+// What the pixels around one number are, the number itself being at `here` of its channel. Outside of the
+// picture is what is nearest inside.
+class Neighbours {
+ public:
+  Neighbours(std::span<const std::uint8_t> levels, Size size, std::int64_t channels)
+      : levels_(levels), size_(size), channels_(channels) {}
+
+  void look(std::int64_t x, std::int64_t y, std::int64_t c) {
+    x_ = x, y_ = y, c_ = c;
+    north = y > 0 ? level(x, y - 1, c) : x > 0 ? level(x - 1, y, c) : 0;
+    west = x > 0 ? level(x - 1, y, c) : north;
+    north_west = x > 0 && y > 0 ? level(x - 1, y - 1, c) : y > 0 ? north : west;
+    north_east = y > 0 && x + 1 < size_.width ? level(x + 1, y - 1, c) : north;
+    west_west = x > 1 ? level(x - 2, y, c) : west;
+    north_north = y > 1 ? level(x, y - 2, c) : north;
+    before = c > 0 ? level(x, y, c - 1) : 0;
+    first = c > 1 ? level(x, y, c - 2) : 0;
+    // How much the channel before differs from its own pixels to the left and above.
+    before_west = c > 0 && x > 0 ? level(x - 1, y, c - 1) : before;
+    before_north = c > 0 && y > 0 ? level(x, y - 1, c - 1) : before;
+    // The median of the two and of the plane through three (Weinberger 1996, LOCO-I).
+    const int low = std::min(west, north), high = std::max(west, north);
+    median = north_west >= high ? low : north_west <= low ? high : west + north - north_west;
+  }
+
+  int north = 0, west = 0, north_west = 0, north_east = 0, west_west = 0, north_north = 0, before = 0,
+      first = 0, before_west = 0, before_north = 0, median = 0;
+
+ private:
+  int level(std::int64_t x, std::int64_t y, std::int64_t c) const {
+    return levels_[static_cast<std::size_t>((y * size_.width + x) * channels_ + c)];
+  }
+  std::span<const std::uint8_t> levels_;
+  Size size_;
+  std::int64_t channels_, x_ = 0, y_ = 0, c_ = 0;
+};
+
+class LevelCoder {
+ public:
+  LevelCoder(BitCoder& coder, std::int64_t numbers, bool has_network)
+      : coder_(coder),
+        bits_(std::clamp<int>(std::bit_width(static_cast<std::uint64_t>(numbers)) + 2, 10, 18)),
+        counts_(kContextsOfLevels << bits_),
+        used_(has_network ? kContextsOfLevels : kContextsOfLevels - 2),
+        is_guess_(2 * used_ + 1, 16, 14000, 5),
+        tree_(2 * used_ + 1, 8 * 4, 14000, 5) {}
+
+  std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel, int said) {
+    contexts_of(n, channel, said);
+    // Often a number is as its neighbours suggest: one bit instead of eight.
+    const int guess = n.median;
+    const std::size_t flat =
+        (n.west == n.north ? 1u : 0u) + (n.north == n.north_west ? 2u : 0u) +
+        (n.north == n.north_east ? 4u : 0u) +
+        (channel > 0 && n.before == n.before_west && n.before == n.before_north ? 8u : 0u);
+    if (bit(is_guess_, flat, level == guess, 0)) return static_cast<std::uint8_t>(guess);
+    std::uint32_t node = 1;
+    const std::size_t kind = (channel > 0 ? 1u : 0u) + (std::abs(n.west - n.north) > 24 ? 2u : 0u);
+    for (int i = 7; i >= 0; --i) {
+      const bool one = bit(tree_, kind * 8 + static_cast<std::size_t>(i), (level >> i & 1) != 0, node);
+      node = node * 2 + (one ? 1 : 0);
+    }
+    return static_cast<std::uint8_t>(node & 255);
+  }
+
+ private:
+  void contexts_of(const Neighbours& n, std::uint32_t channel, int said) {
+    const auto u = [](int v) { return static_cast<std::uint32_t>(v); };
+    const auto within = [](int v) { return static_cast<std::uint32_t>(std::clamp(v, 0, 255)); };
+    std::size_t i = 0;
+    const auto put = [&](std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0) {
+      hashes_[i] = hash_of(a, b, c, static_cast<std::uint32_t>(i) * 8 + channel);
+      ++i;
+    };
+    put(0);
+    put(u(n.west), u(n.before));
+    put(u(n.north), u(n.before));
+    put(u(n.west), u(n.north), u(n.before - n.before_west) + 1000);
+    put(u(n.west) << 8 | u(n.north), u(n.north_west) << 8 | u(n.north_east), u(n.before) << 8 | u(n.first));
+    put(u(n.median), u(std::abs(n.west - n.north) / 8), u(n.before - n.before_north) + 1000);
+    put(within((n.west + n.north) / 2 + n.before - (n.before_west + n.before_north) / 2));
+    put(within(n.west + n.before - n.before_west), u(n.before));
+    put(u(n.before), u(n.first));
+    put(u(n.west) << 8 | u(n.west_west), u(n.north) << 8 | u(n.north_north));
+    if (used_ > i) {
+      put(u(said));
+      put(u(said / 4), u(n.west / 8), u(n.north / 8));
+    }
+  }
+
+  bool bit(BitMixer& mixer, std::size_t choice, bool value, std::uint32_t node) {
+    const std::uint32_t mask = (std::uint32_t{1} << bits_) - 1;
+    for (std::size_t i = 0; i < used_; ++i) {
+      const std::uint32_t at = (hashes_[i] + node * 0x9e3779b1u) * 0x2545f491u >> (32 - bits_);
+      BitCount& count = counts_[(i << bits_) + (at & mask)];
+      found_[i] = &count;
+      const std::int32_t logit = logit_of(count.one);
+      mixer.guess(2 * i, count.times == 0 ? 0 : logit);
+      // What was seen often and was always the same is worth more than its logit says.
+      mixer.guess(2 * i + 1,
+                  (static_cast<std::int32_t>(count.one) - 32768) * std::min<int>(count.times, 30) >> 9);
+    }
+    mixer.guess(2 * used_, 256);
+    const bool one = coder_.code(value, mixer.mix(choice));
+    mixer.learn(one);
+    for (std::size_t i = 0; i < used_; ++i) found_[i]->see(one, kMostSeen);
+    return one;
+  }
+
+  BitCoder& coder_;
+  int bits_;
+  std::vector<BitCount> counts_;
+  std::size_t used_;
+  BitMixer is_guess_, tree_;
+  std::array<std::uint32_t, kContextsOfLevels> hashes_{};
+  std::array<BitCount*, kContextsOfLevels> found_{};
+};
+
+}  // namespace
+
+void code_levels(BitCoder& coder, std::span<std::uint8_t> levels, Size size, std::int64_t channels,
+                 Expected expected) {
+  LevelCoder code(coder, size.width * size.height * channels, !expected.empty());
+  Neighbours around(levels, size, channels);
+  std::size_t at = 0;
+  for (std::int64_t y = 0; y < size.height; ++y)
+    for (std::int64_t x = 0; x < size.width; ++x)
+      for (std::int64_t c = 0; c < channels; ++c, ++at) {
+        around.look(x, y, c);
+        levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c),
+                               expected.empty() ? 0 : level_of_output(expected[at]));
+      }
+}
+
+}  // namespace veldt::codec
