@@ -12,7 +12,7 @@
 namespace veldt::codec {
 namespace {
 
-constexpr std::size_t kContextsOfLevels = 12;
+constexpr std::size_t kContextsOfLevels = 15;
 constexpr int kMostSeen = 250;
 
 std::uint32_t hash_of(std::uint32_t a, std::uint32_t b, std::uint32_t c = 0, std::uint32_t d = 0) {
@@ -37,6 +37,10 @@ class Neighbours {
     north_east = y > 0 && x + 1 < size_.width ? level(x + 1, y - 1, c) : north;
     west_west = x > 1 ? level(x - 2, y, c) : west;
     north_north = y > 1 ? level(x, y - 2, c) : north;
+    north_north_east = y > 1 && x + 1 < size_.width ? level(x + 1, y - 2, c) : north_north;
+    north_north_west = y > 1 && x > 0 ? level(x - 1, y - 2, c) : north_north;
+    far_east = y > 0 && x + 2 < size_.width ? level(x + 2, y - 1, c) : north_east;
+    far_west = y > 0 && x > 1 ? level(x - 2, y - 1, c) : north_west;
     before = c > 0 ? level(x, y, c - 1) : 0;
     first = c > 1 ? level(x, y, c - 2) : 0;
     // How much the channel before differs from its own pixels to the left and above.
@@ -48,7 +52,8 @@ class Neighbours {
   }
 
   int north = 0, west = 0, north_west = 0, north_east = 0, west_west = 0, north_north = 0, before = 0,
-      first = 0, before_west = 0, before_north = 0, median = 0;
+      first = 0, before_west = 0, before_north = 0, median = 0, north_north_east = 0, north_north_west = 0,
+      far_east = 0, far_west = 0;
 
  private:
   int level(std::int64_t x, std::int64_t y, std::int64_t c) const {
@@ -66,8 +71,8 @@ class LevelCoder {
         bits_(std::clamp<int>(std::bit_width(static_cast<std::uint64_t>(numbers)) + 2, 10, 18)),
         counts_(kContextsOfLevels << bits_),
         used_(has_network ? kContextsOfLevels : kContextsOfLevels - 2),
-        is_guess_(2 * used_ + 1, 16, 14000, 5),
-        tree_(2 * used_ + 1, 8 * 4, 14000, 5) {}
+        is_guess_(2 * used_ + 1, 16, 4000, 6),
+        tree_(2 * used_ + 1, 4, 4000, 6) {}
 
   std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel, int said) {
     contexts_of(n, channel, said);
@@ -79,9 +84,8 @@ class LevelCoder {
         (channel > 0 && n.before == n.before_west && n.before == n.before_north ? 8u : 0u);
     if (bit(is_guess_, flat, level == guess, 0)) return static_cast<std::uint8_t>(guess);
     std::uint32_t node = 1;
-    const std::size_t kind = (channel > 0 ? 1u : 0u) + (std::abs(n.west - n.north) > 24 ? 2u : 0u);
     for (int i = 7; i >= 0; --i) {
-      const bool one = bit(tree_, kind * 8 + static_cast<std::size_t>(i), (level >> i & 1) != 0, node);
+      const bool one = bit(tree_, static_cast<std::size_t>(i / 2), (level >> i & 1) != 0, node);
       node = node * 2 + (one ? 1 : 0);
     }
     return static_cast<std::uint8_t>(node & 255);
@@ -106,6 +110,12 @@ class LevelCoder {
     put(within(n.west + n.before - n.before_west), u(n.before));
     put(u(n.before), u(n.first));
     put(u(n.west) << 8 | u(n.west_west), u(n.north) << 8 | u(n.north_north));
+    const std::uint32_t shape = u(n.west >> 6) << 14 | u(n.north >> 6) << 12 | u(n.north_west >> 6) << 10 |
+                                u(n.north_east >> 6) << 8 | u(n.west_west >> 6) << 6 |
+                                u(n.north_north >> 6) << 4 | u(n.far_east >> 6) << 2 | u(n.far_west >> 6);
+    put(shape);
+    put(shape, u(n.north_north_east >> 6) << 2 | u(n.north_north_west >> 6), u(n.before));
+    put(u(n.west >> 4) << 12 | u(n.north >> 4) << 8 | u(n.north_west >> 4) << 4 | u(n.north_east >> 4));
     if (used_ > i) {
       put(u(said));
       put(u(said / 4), u(n.west / 8), u(n.north / 8));
@@ -113,16 +123,15 @@ class LevelCoder {
   }
 
   bool bit(BitMixer& mixer, std::size_t choice, bool value, std::uint32_t node) {
-    const std::uint32_t mask = (std::uint32_t{1} << bits_) - 1;
     for (std::size_t i = 0; i < used_; ++i) {
       const std::uint32_t at = (hashes_[i] + node * 0x9e3779b1u) * 0x2545f491u >> (32 - bits_);
-      BitCount& count = counts_[(i << bits_) + (at & mask)];
+      BitCount& count = counts_[(i << bits_) + at];
       found_[i] = &count;
       const std::int32_t logit = logit_of(count.one);
       mixer.guess(2 * i, count.times == 0 ? 0 : logit);
       // What was seen often and was always the same is worth more than its logit says.
       mixer.guess(2 * i + 1,
-                  (static_cast<std::int32_t>(count.one) - 32768) * std::min<int>(count.times, 30) >> 9);
+                  (static_cast<std::int32_t>(count.one) - 32768) * std::min<int>(count.times, 30) >> 11);
     }
     mixer.guess(2 * used_, 256);
     const bool one = coder_.code(value, mixer.mix(choice));

@@ -59,7 +59,8 @@ class BitMixer {
 
  private:
   std::vector<std::int32_t> guesses_, weights_;
-  std::size_t at_ = 0;  // the first weight in use
+  std::vector<std::uint32_t> times_;  // that each set was used
+  std::size_t at_ = 0;                // the first weight in use
   std::uint32_t one_ = 1 << 15;
   int rate_;
 };
