@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Trains the small network that guesses a pixel of a two-tone drawing from those before it, for packed drawings.
 
-    two_tone_pixels.py FOLDER -o veldt/codec/coordinate_prior.cpp [--minutes 8] [--hidden 16] [--seed 0]
+    two_tone_pixels.py FOLDER -o veldt/codec/coordinate_prior.cpp [--minutes 13] [--hidden 32] [--seed 0]
 
-FOLDER holds drawings of drawings.py --two-tone. Needs torch, numpy and Pillow. The network is 70 pixels, two hidden
+FOLDER holds drawings of drawings.py --two-tone. Needs torch, numpy and Pillow. The network is 84 pixels, two hidden
 layers with ReLU, one logit; its weights are rounded to 1/64 while it learns, and computed in integers by the codec
-(veldt/codec/coordinate_prior.h says how). Written is the source of those numbers. Two runs make different ones.
+(SOURCE below). Written is the source of those numbers. Two runs make different ones.
 """
 import argparse
 import textwrap
@@ -17,9 +17,54 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
-ABOVE, BESIDE = 6, 6
+ABOVE, BESIDE = 7, 7
 PLACES = [(dx, dy) for dy in range(-ABOVE, 1) for dx in range(-BESIDE, BESIDE + 1)
-          if (dy < 0 or dx < 0) and dx * dx + dy * dy <= 38]
+          if (dy < 0 or dx < 0) and dx * dx + dy * dy <= 52]
+
+SOURCE = """\
+// Written by recipes/prior/two_tone_pixels.py, which has the layout: the pixels that are seen, then the weights of
+// three layers, [out, in] in 1/64, and their constants in 1/4096.
+#include "veldt/codec/coordinate_prior.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace veldt::codec {
+namespace {
+
+@numbers@
+
+constexpr int kPriorHidden = std::size(kPriorConstants0), kPriorSeen = std::size(kPriorPlaces) / 2;
+
+}  // namespace
+
+std::optional<std::int32_t> prior_logit(const std::uint8_t* here, std::ptrdiff_t stride) {
+  // A pixel is -1 or 1. Sums are below 84 * 127 in 1/64, then below 2^29 in 1/2^14.
+  std::int32_t seen[kPriorSeen], ones = 0;
+  for (int k = 0; k < kPriorSeen; ++k) {
+    const std::int32_t pixel = here[kPriorPlaces[2 * k + 1] * stride + kPriorPlaces[2 * k]];
+    ones += pixel;
+    seen[k] = 2 * pixel - 1;
+  }
+  if (ones == 0 || ones == kPriorSeen) return std::nullopt;
+  std::int32_t first[kPriorHidden], second[kPriorHidden];
+  for (int unit = 0; unit < kPriorHidden; ++unit) {
+    std::int32_t sum = 0;
+    for (int k = 0; k < kPriorSeen; ++k) sum += kPriorWeights0[unit * kPriorSeen + k] * seen[k];
+    first[unit] = std::max(sum * 64 + kPriorConstants0[unit], 0) >> 4;
+  }
+  for (int unit = 0; unit < kPriorHidden; ++unit) {
+    std::int32_t sum = 0;
+    for (int k = 0; k < kPriorHidden; ++k) sum += kPriorWeights1[unit * kPriorHidden + k] * first[k];
+    second[unit] = std::clamp((sum >> 2) + kPriorConstants1[unit], 0, 1 << 20) >> 4;
+  }
+  std::int32_t sum = 0;
+  for (int k = 0; k < kPriorHidden; ++k) sum += kPriorWeights2[k] * second[k];
+  return ((sum >> 2) + kPriorConstants2[0]) >> 4;
+}
+
+}  // namespace veldt::codec
+"""
 
 
 def pixels_and_what_is_before(file, rng, most=8000):
@@ -106,8 +151,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=8)
-    parser.add_argument("--hidden", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=13)
+    parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
@@ -117,7 +162,7 @@ def main():
     print(f"{len(inputs)} pixels of {len(found)} drawings, {len(PLACES)} places")
     guesser = train(inputs, targets.float(), arguments.hidden, arguments.minutes)
     parts = source_of(guesser, arguments.hidden)
-    arguments.output.write_text("\n".join(parts))
+    arguments.output.write_text(SOURCE.replace("@numbers@", "\n".join(parts).strip()))
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ enum class Way : std::uint8_t {
   lossy_levels
 };
 constexpr unsigned kWays = 7, kWayMask = 7, kPaper = 8, kNight = 16;
-// The most products of networks in a picture: a minute's work.
-constexpr double kMostProducts = 0x1p36;
+// The most products of networks in a picture: half a minute's work.
+constexpr double kMostProducts = 0x1p35;
 
 bool has_two_tones(Way way) {
   return way == Way::two_tones || way == Way::two_tones_network || way == Way::lossy_tones;
@@ -55,7 +55,7 @@ void check_work(const CoordinateNetwork& network, Size size) {
       static_cast<double>(network.products()) * static_cast<double>(size.width * size.height);
   if (products > kMostProducts)
     throw IoError(IoError::Kind::malformed, "the body of this picture cannot be decoded",
-                  str("its network would take ", products, " products, more than 2^36"),
+                  str("its network would take ", products, " products, more than 2^35"),
                   "use a file that Veldt wrote");
 }
 
@@ -136,7 +136,7 @@ std::string pack_exactly(const Work& work, const CoordinateOptions& options,
     best = std::string(1, static_cast<char>(Way::raw)) + std::string(work.pixels.begin(), work.pixels.end());
   if (options.network == WithNetwork::never) return best;
   // A network is worth it if it says more than it costs, which a small one does at best.
-  const std::int64_t width = options.network == WithNetwork::always ? 20 : 8;
+  const std::int64_t width = options.network == WithNetwork::always ? 20 : 12;
   const CoordinateNetwork network =
       trained(work, {.widths = {width, width}, .steps = options.steps, .seed = options.seed}, heard);
   std::string with = body_of(work, tones ? Way::two_tones_network : Way::levels_network, &network);
@@ -154,7 +154,7 @@ std::string pack_closely(const Work& work, const CoordinateOptions& options,
   const std::int64_t limit = *options.max_bytes, hidden = limit < 1500 ? 2 : 3;
   const Way way = work.two_tones() ? Way::lossy_tones : Way::lossy_levels;
   std::string best;
-  double bits_a_weight = 4.2;
+  double bits_a_weight = 6.5;
   std::int64_t before = 0, least = kMostWidth + 1;
   constexpr int kTries = 3;
   for (int attempt = 0; attempt < kTries; ++attempt) {

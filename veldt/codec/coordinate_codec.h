@@ -19,7 +19,7 @@
 namespace veldt::codec {
 
 // Larger pictures are for the other family.
-inline constexpr std::int64_t kMostCoordinatePixels = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMostCoordinatePixels = std::int64_t{1} << 22;
 
 // Whether an exact body holds a network: if that makes it smaller, never, or in any case.
 enum class WithNetwork : std::uint8_t { automatic, never, always };

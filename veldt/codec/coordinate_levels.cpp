@@ -12,7 +12,7 @@
 namespace veldt::codec {
 namespace {
 
-constexpr std::size_t kContextsOfLevels = 15;
+constexpr std::size_t kContextsOfLevels = 15;  // two of them are the network's
 constexpr int kMostSeen = 250;
 
 std::uint32_t hash_of(std::uint32_t a, std::uint32_t b, std::uint32_t c = 0, std::uint32_t d = 0) {
@@ -64,6 +64,61 @@ class Neighbours {
   std::int64_t channels_, x_ = 0, y_ = 0, c_ = 0;
 };
 
+// A guess at a whole number: a logistic distribution around it, as wide as its errors were in such places.
+class Bell {
+ public:
+  // `middle` in 1/256 of a level; `place`: how much changes around here, 0..kPlaces - 1.
+  void stand(std::int32_t middle, std::size_t place) {
+    middle_ = middle;
+    place_ = place;
+    // A logistic distribution's mean error is 2 ln 2 of its scale.
+    slope_ = 355 * 256 / std::max<std::int32_t>(errors_[place], 24);
+  }
+  // That of [half, high), given that it is in [low, high).
+  std::int32_t logit(std::int32_t low, std::int32_t half, std::int32_t high) const {
+    const std::uint32_t from = below(low), to = below(high);
+    return logit_of((2 * (to - below(half)) + 1) * std::uint64_t{32768} / (to - from + 1));
+  }
+  std::int32_t logit_of_one(std::int32_t level) const { return logit_of(below(level + 1) - below(level)); }
+  void learn(std::int32_t level) {
+    std::int32_t& error = errors_[place_];
+    std::int32_t& times = times_[place_];
+    error += (std::abs(level * 256 - middle_) - error) * 2 / (2 * times + 3);
+    if (times < 40) ++times;
+  }
+  static constexpr std::size_t kPlaces = 9;
+
+ private:
+  // The probability of a level below this one.
+  std::uint32_t below(std::int32_t level) const {
+    if (level <= 0) return 0;
+    if (level >= 256) return kWhole;
+    const std::int64_t away = std::int64_t{level * 256 - 128 - middle_} * slope_ / 256;
+    return probability_of(static_cast<std::int32_t>(std::clamp<std::int64_t>(away, -kMostLogit, kMostLogit)));
+  }
+
+  std::int32_t middle_ = 0, slope_ = 1;
+  std::size_t place_ = 0;
+  std::array<std::int32_t, kPlaces> errors_{64, 128, 256, 512, 1024, 2048, 4096, 6144, 8192},
+      times_{2, 2, 2, 2, 2, 2, 2, 2, 2};
+};
+
+// 0 for no change, up to kPlaces - 1.
+std::size_t place_of(int change) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(change))),
+                               Bell::kPlaces - 1);
+}
+
+// What the network says of a number, and of those to its left and above: outputs.
+struct Said {
+  std::int32_t here = 0, west = 0, north = 0;
+};
+
+// In 1/256 of a level.
+std::int32_t fine_level(std::int32_t output) {
+  return (std::clamp(output, -65536, 65536) + 65536) / 16 * 255 / 32;
+}
+
 class LevelCoder {
  public:
   LevelCoder(BitCoder& coder, std::int64_t numbers, bool has_network)
@@ -71,27 +126,54 @@ class LevelCoder {
         bits_(std::clamp<int>(std::bit_width(static_cast<std::uint64_t>(numbers)) + 2, 10, 18)),
         counts_(kContextsOfLevels << bits_),
         used_(has_network ? kContextsOfLevels : kContextsOfLevels - 2),
-        is_guess_(2 * used_ + 1, 16, 4000, 6),
-        tree_(2 * used_ + 1, 4, 4000, 6) {}
+        bells_(has_network ? 4 : 2),
+        is_guess_(2 * used_ + 1 + bells_.size(), 16, 4000, 6),
+        tree_(2 * used_ + 1 + bells_.size(), 4, 4000, 6) {}
 
-  std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel, int said) {
-    contexts_of(n, channel, said);
+  std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel, const Said& said) {
+    contexts_of(n, channel, level_of_output(said.here));
+    stand(n, channel, said);
     // Often a number is as its neighbours suggest: one bit instead of eight.
     const int guess = n.median;
     const std::size_t flat =
         (n.west == n.north ? 1u : 0u) + (n.north == n.north_west ? 2u : 0u) +
         (n.north == n.north_east ? 4u : 0u) +
         (channel > 0 && n.before == n.before_west && n.before == n.before_north ? 8u : 0u);
-    if (bit(is_guess_, flat, level == guess, 0)) return static_cast<std::uint8_t>(guess);
+    const std::size_t first = 2 * used_ + 1;
+    for (std::size_t i = 0; i < bells_.size(); ++i)
+      is_guess_.guess(first + i, bells_[i][channel].logit_of_one(guess));
+    if (bit(is_guess_, flat, level == guess, 0)) {
+      for (auto& bell : bells_) bell[channel].learn(guess);
+      return static_cast<std::uint8_t>(guess);
+    }
     std::uint32_t node = 1;
     for (int i = 7; i >= 0; --i) {
+      const auto low = static_cast<std::int32_t>((node << (i + 1)) & 255);
+      for (std::size_t k = 0; k < bells_.size(); ++k)
+        tree_.guess(first + k, bells_[k][channel].logit(low, low + (1 << i), low + (2 << i)));
       const bool one = bit(tree_, static_cast<std::size_t>(i / 2), (level >> i & 1) != 0, node);
       node = node * 2 + (one ? 1 : 0);
     }
+    for (auto& bell : bells_) bell[channel].learn(static_cast<std::int32_t>(node & 255));
     return static_cast<std::uint8_t>(node & 255);
   }
 
  private:
+  void stand(const Neighbours& n, std::uint32_t channel, const Said& said) {
+    const std::size_t around = place_of(
+        std::abs(n.west - n.north_west) + std::abs(n.north - n.north_west) +
+        (channel > 0 ? std::abs(n.before - n.before_west) + std::abs(n.before - n.before_north) : 0));
+    bells_[0][channel].stand(n.median * 256, around);
+    // The change of the channel before is likely to be this one's.
+    const std::int32_t mean = (n.west + n.north) * 128;
+    bells_[1][channel].stand(mean + n.before * 256 - (n.before_west + n.before_north) * 128, around);
+    if (bells_.size() == 2) return;
+    const std::int32_t here = fine_level(said.here), west = n.west * 256 - fine_level(said.west),
+                       north = n.north * 256 - fine_level(said.north);
+    bells_[2][channel].stand(here, place_of((std::abs(west) + std::abs(north)) / 256));
+    bells_[3][channel].stand(here + (west + north) / 2, around);
+  }
+
   void contexts_of(const Neighbours& n, std::uint32_t channel, int said) {
     const auto u = [](int v) { return static_cast<std::uint32_t>(v); };
     const auto within = [](int v) { return static_cast<std::uint32_t>(std::clamp(v, 0, 255)); };
@@ -144,6 +226,7 @@ class LevelCoder {
   int bits_;
   std::vector<BitCount> counts_;
   std::size_t used_;
+  std::vector<std::array<Bell, 4>> bells_;  // each for every channel
   BitMixer is_guess_, tree_;
   std::array<std::uint32_t, kContextsOfLevels> hashes_{};
   std::array<BitCount*, kContextsOfLevels> found_{};
@@ -155,13 +238,20 @@ void code_levels(BitCoder& coder, std::span<std::uint8_t> levels, Size size, std
                  Expected expected) {
   LevelCoder code(coder, size.width * size.height * channels, !expected.empty());
   Neighbours around(levels, size, channels);
+  const auto above = static_cast<std::size_t>(size.width * channels),
+             beside = static_cast<std::size_t>(channels);
   std::size_t at = 0;
   for (std::int64_t y = 0; y < size.height; ++y)
     for (std::int64_t x = 0; x < size.width; ++x)
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
         around.look(x, y, c);
-        levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c),
-                               expected.empty() ? 0 : level_of_output(expected[at]));
+        Said said;
+        if (!expected.empty()) {
+          said.here = said.north = said.west = expected[at];
+          if (y > 0) said.north = expected[at - above];
+          if (x > 0) said.west = expected[at - beside];
+        }
+        levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c), said);
       }
 }
 

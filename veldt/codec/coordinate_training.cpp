@@ -2,9 +2,11 @@
 // being those of a Laplace distribution of their mean size.
 #include "veldt/codec/coordinate_training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/mlp.h"
@@ -54,7 +56,10 @@ Tensor bits_of_layer(const Tensor& x, double unit) {
                 static_cast<double>(x.numel()) * std::log2(2 * std::numbers::e));
 }
 
-std::vector<Learned> new_layers(const CoordinateTraining& o, std::int64_t channels, Rng& rng) {
+std::vector<Learned> new_layers(const CoordinateTraining& o, Size size, std::int64_t channels, Rng& rng) {
+  // Finer waves where there are more pixels to draw with them (tried on pictures of 48 to 200 pixels).
+  const double first_omega =
+      std::clamp(0.3 * static_cast<double>(std::max(size.width, size.height)), 15.0, 60.0);
   std::vector<std::int64_t> sizes{2};
   sizes.insert(sizes.end(), o.widths.begin(), o.widths.end());
   sizes.push_back(channels);
@@ -63,12 +68,12 @@ std::vector<Learned> new_layers(const CoordinateTraining& o, std::int64_t channe
     const bool first = i == 0, last = i + 2 == sizes.size();
     const auto in = static_cast<double>(sizes[i]);
     Learned layer;
-    layer.omega = first ? o.omega : last ? 1 : kHiddenOmega;
+    layer.omega = first ? first_omega : last ? 1 : kHiddenOmega;
     const double bound = first ? 1 / in : std::sqrt(6 / in) / kHiddenOmega * (last ? 6 : 1);
     layer.weight = rand({sizes[i + 1], sizes[i]}, rng, -bound, bound);
-    const double shift = first ? std::numbers::pi / o.omega : 1 / std::sqrt(in) / kHiddenOmega;
+    const double shift = first ? std::numbers::pi / first_omega : 1 / std::sqrt(in) / kHiddenOmega;
     layer.bias = rand({sizes[i + 1]}, rng, -shift, shift);
-    const double wanted = (first ? 0.4 : last ? 0.04 : 0.08) * o.coarseness;
+    const double wanted = (first ? 0.2 : last ? 0.02 : 0.04) * o.coarseness;
     layer.step = step_near(wanted, first, last);
     layer.unit = worth_of_step(layer.step, first, last) / layer.omega;
     layer.weight.set_requires_grad();
@@ -134,8 +139,13 @@ double worth_of_step(int step, bool first, bool last) {
 CoordinateNetwork train_coordinates(std::span<const std::uint8_t> pixels, Size size, std::int64_t channels,
                                     bool two_tones, const CoordinateTraining& o,
                                     FunctionRef<bool(double)> heard) {
+  if (o.widths.empty() || o.widths.size() > kMostHidden ||
+      *std::max_element(o.widths.begin(), o.widths.end()) > kMostWidth)
+    throw ConfigError("a network of coordinates cannot have these hidden layers",
+                      str("it has 1 to ", kMostHidden, " of at most ", kMostWidth, " units"),
+                      "ask for fewer or narrower ones");
   Rng rng(o.seed);
-  const std::vector<Learned> layers = new_layers(o, channels, rng);
+  const std::vector<Learned> layers = new_layers(o, size, channels, rng);
   std::vector<Tensor> parameters;
   for (const Learned& layer : layers) {
     parameters.push_back(layer.weight);

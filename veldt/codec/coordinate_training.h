@@ -21,12 +21,11 @@ struct CoordinateTraining {
   double rate = 1;
   std::int64_t steps = 2000;
   std::uint64_t seed = 7;
-  double omega = 30;  // of the first layer
 };
 
 // Of levels [height, width, channels] of 0 to 255; with two tones of 0 and 1. `heard` gets the share that is
 // done, and returns false to stop: the network is then what it is. It computes in f32, so two machines may
-// make different networks.
+// make different networks. Throws ConfigError for more or wider layers than a body can hold.
 CoordinateNetwork train_coordinates(std::span<const std::uint8_t> pixels, Size size, std::int64_t channels,
                                     bool two_tones, const CoordinateTraining& options,
                                     FunctionRef<bool(double)> heard);
