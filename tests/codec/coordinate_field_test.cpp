@@ -32,8 +32,14 @@ TEST(CoordinateField, DrawsTheExactPixels) {
       const field::ImageField field =
           field_of(read_coordinates(body, {image.size(1), image.size(0)}, image.size(2)));
       EXPECT_EQ(bytes_drawn(field, image), bytes_of(image)) << name;
-      const Tensor larger = field.render({300, 290});
-      EXPECT_EQ(larger.shape(), (Shape{290, 300, 1}));
+      // Larger, the ground is white, and the ink black.
+      const Tensor larger = field.render({400, 400});
+      EXPECT_EQ(larger.shape(), (Shape{400, 400, 1}));
+      const float* const level = larger.data<float>();
+      std::int64_t dark = 0, light = 0;
+      for (std::int64_t k = 0; k < larger.numel(); ++k) dark += level[k]<0.05f, light += level[k]> 0.95f;
+      EXPECT_GT(dark, larger.numel() / 80) << name;
+      EXPECT_GT(light, larger.numel() * 4 / 5) << name;
     }
 }
 

@@ -5,16 +5,19 @@
 
 #include "veldt/codec/coordinate_training.h"
 #include "veldt/field/closing.h"
-#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 
 namespace veldt::codec {
 namespace {
 
 constexpr double kFieldOmega = 30;
-// How far a level may be from its pixel, and how far, as a share of the distance of two tones, a pixel of
-// one of them must be from the middle between them.
-constexpr double kFieldTolerance = 0.3 / 255;
-constexpr float kFieldMargin = 0.02f;
+constexpr double kFieldTolerance = 0.3 / 255;  // of a level from its pixel
+
+// Of exact pixels of two tones a small network knows less than what interpolates them.
+bool draws_by_network(const CoordinatePicture& picture) {
+  return picture.network && (!picture.is_exact || picture.tones.empty());
+}
 
 field::FieldOptions options_of(const CoordinatePicture& picture) {
   field::FieldOptions o{.activation = field::Activation::siren,
@@ -24,7 +27,7 @@ field::FieldOptions options_of(const CoordinatePicture& picture) {
                         .omega = kFieldOmega,
                         .width = picture.pixels.size(1),
                         .height = picture.pixels.size(0)};
-  if (picture.network) {
+  if (draws_by_network(picture)) {
     o.widths.clear();
     for (std::size_t i = 0; i + 1 < picture.network->layers.size(); ++i)
       o.widths.push_back(picture.network->layers[i].out);
@@ -45,7 +48,7 @@ NamedTensors weights_of_field(const CoordinatePicture& picture, const field::Fie
     out.push_back(NamedTensor{str("layers.", layer, ".weight"), Tensor::from<float>({units, in}, weight)});
     out.push_back(NamedTensor{str("layers.", layer, ".bias"), Tensor::from<float>({units}, bias)});
   };
-  if (!picture.network) {
+  if (!draws_by_network(picture)) {
     // Half of the range everywhere, from which the closing reaches both ends.
     const auto channels = static_cast<std::size_t>(o.channels);
     put(0, {0, 0}, 2, {0});
@@ -77,32 +80,23 @@ NamedTensors weights_of_field(const CoordinatePicture& picture, const field::Fie
   return out;
 }
 
-// With a network of two tones a pixel may be anything on its own tone's side: the network has drawn the edge.
-field::Bounds bounds_for(const CoordinatePicture& picture) {
-  const Tensor level = empty(picture.pixels.shape()), low = empty(level.shape()), high = empty(level.shape());
-  const std::uint8_t* const from = picture.pixels.data<std::uint8_t>();
-  for (std::int64_t i = 0; i < level.numel(); ++i) {
-    const float own = from[i] / 255.0f;
-    low.data<float>()[i] = high.data<float>()[i] = own;
-    if (picture.tones.empty() || !picture.network) continue;
-    const auto c = static_cast<std::size_t>(i % level.size(2));
-    const float other = (picture.tones[0][c] + picture.tones[1][c] - from[i]) / 255.0f,
-                limit = (own + other) / 2 + (own - other) * kFieldMargin;
-    if (own > other) low.data<float>()[i] = limit, high.data<float>()[i] = 2;
-    if (own < other) high.data<float>()[i] = limit, low.data<float>()[i] = -1;
-  }
-  return {low, high};
-}
-
 }  // namespace
 
 field::ImageField field_of(const CoordinatePicture& picture) {
   const field::FieldOptions options = options_of(picture);
+  const NamedTensors weights = weights_of_field(picture, options);
   field::ImageField field(options, 1);
-  field.network().load_state_dict(weights_of_field(picture, options));
-  if (picture.is_exact)
+  field.network().load_state_dict(weights);
+  if (picture.is_exact) {
+    // A field of two tones draws its own pixels in them; the closing is for what it draws between.
+    const Tensor pixels = affine(to(picture.pixels, DType::f32), 1 / 255.0, 0);
+    field::FieldOptions open = options;
+    open.tones.clear();
+    field::ImageField levels(open, 1);
+    levels.network().load_state_dict(weights);
     field.set_closing(
-        field::close(bounds_for(picture), field.open_levels(1, [](double) {}), Tensor(), kFieldTolerance));
+        field::close({pixels, pixels}, levels.open_levels(1, [](double) {}), Tensor(), kFieldTolerance));
+  }
   return field;
 }
 
