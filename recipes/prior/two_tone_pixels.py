@@ -157,7 +157,7 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     rng = numpy.random.default_rng(arguments.seed)
-    found = [pixels_and_what_is_before(file, rng) for file in sorted(arguments.folder.glob("*.png"))]
+    found = [pixels_and_what_is_before(file, rng) for file in sorted(arguments.folder.rglob("*.png"))]
     inputs, targets = (torch.from_numpy(numpy.concatenate(part)) for part in zip(*found))
     print(f"{len(inputs)} pixels of {len(found)} drawings, {len(PLACES)} places")
     guesser = train(inputs, targets.float(), arguments.hidden, arguments.minutes)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "veldt/codec/coordinate_training.h"
+#include "veldt/core/error.h"
 #include "veldt/field/closing.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
