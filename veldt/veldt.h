@@ -198,6 +198,8 @@
 #include "veldt/field/signal.h"
 #include "veldt/field/morph.h"
 #include "veldt/field/sound_field.h"
+#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/coordinate_field.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/header.h"
 #include "veldt/publish/page.h"

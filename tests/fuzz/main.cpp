@@ -32,8 +32,9 @@ constexpr const char* kVariable = "VELDT_FUZZ_TARGET";  // for the processes tha
 const std::vector<Target>& targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> joined;
-    for (const auto& family : {picture_targets(), sound_targets(), array_targets(), text_targets(),
-                               live_targets(), model_targets(), command_targets(), torch_targets()})
+    for (const auto& family :
+         {picture_targets(), sound_targets(), array_targets(), text_targets(), live_targets(),
+          model_targets(), command_targets(), torch_targets(), drawing_targets()})
       joined.insert(joined.end(), family.begin(), family.end());
 #if VELDT_HAVE_ONNX
     for (const Target& target : onnx_targets()) joined.push_back(target);

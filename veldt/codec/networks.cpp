@@ -8,34 +8,35 @@
 namespace veldt::codec {
 namespace {
 
-struct Kind {
+struct NumberKind {
   std::size_t count;
   int bits;
 };
 
 constexpr std::size_t kWide = kContexts;
-constexpr Kind kModelKinds[] = {{kWide * kWide, 10}, {kWide, 16}, {kWide * kWide, 10}, {kWide, 16},
-                                {2 * kWide, 10},     {2, 16},     {2 * kWide, 10}};
-constexpr Kind kSynthesisKinds[] = {{kHidden * kLevels, 14},
-                                    {kHidden, 22},
-                                    {kColours * kHidden, 12},
-                                    {kColours, 24},
-                                    {kColours * kLevels, 14},
-                                    {kDetail * kColours * kTaps, 12},
-                                    {kDetail, 24},
-                                    {kColours * kDetail * kTaps, 12},
-                                    {kColours, 24}};
+constexpr NumberKind kContextModelKinds[] = {{kWide * kWide, 10}, {kWide, 16},     {kWide * kWide, 10},
+                                             {kWide, 16},         {2 * kWide, 10}, {2, 16},
+                                             {2 * kWide, 10}};
+constexpr NumberKind kSynthesisKinds[] = {{kHidden * kLevels, 14},
+                                          {kHidden, 22},
+                                          {kColours * kHidden, 12},
+                                          {kColours, 24},
+                                          {kColours * kLevels, 14},
+                                          {kDetail * kColours * kTaps, 12},
+                                          {kDetail, 24},
+                                          {kColours * kDetail * kTaps, 12},
+                                          {kColours, 24}};
 
 std::array<Group, kGroups> all_groups() {
   std::array<Group, kGroups> groups{};
   std::size_t at = 0, first = 0;
-  const auto add = [&](std::span<const Kind> kinds) {
-    for (const Kind kind : kinds) {
+  const auto add = [&](std::span<const NumberKind> kinds) {
+    for (const NumberKind kind : kinds) {
       groups[at++] = {first, kind.count, kind.bits};
       first += kind.count;
     }
   };
-  for (int m = 0; m < kModels; ++m) add(kModelKinds);
+  for (int m = 0; m < kModels; ++m) add(kContextModelKinds);
   add(kSynthesisKinds);
   return groups;
 }

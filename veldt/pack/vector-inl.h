@@ -7,8 +7,6 @@
 #define VELDT_PACK_VECTOR_INL_H
 #endif
 
-#include "hwy/highway.h"
-
 HWY_BEFORE_NAMESPACE();
 namespace veldt::pack::HWY_NAMESPACE {
 namespace {

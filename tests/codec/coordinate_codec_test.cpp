@@ -1,0 +1,192 @@
+// Drawings as a few hundred bytes: they come back exactly, and what was promised about their size holds.
+#include "veldt/codec/coordinate_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "veldt/codec/coordinate_models.h"
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/io/image.h"
+#include "veldt/ops/create.h"
+
+namespace veldt::codec {
+namespace {
+
+Size size_of(const Tensor& picture) { return {picture.size(1), picture.size(0)}; }
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         std::equal(a.data<std::uint8_t>(), a.data<std::uint8_t>() + a.numel(), b.data<std::uint8_t>());
+}
+
+template <class Level>
+Tensor drawn(std::int64_t height, std::int64_t width, std::int64_t channels, const Level& level) {
+  const Tensor out = empty({height, width, channels}, DType::u8);
+  std::uint8_t* put = out.data<std::uint8_t>();
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      for (std::int64_t c = 0; c < channels; ++c) *put++ = static_cast<std::uint8_t>(level(x, y, c));
+  return out;
+}
+
+// FNV-1a.
+std::uint32_t digest_of(std::string_view bytes) {
+  std::uint32_t digest = 2166136261u;
+  for (const char byte : bytes) digest = (digest ^ static_cast<unsigned char>(byte)) * 16777619u;
+  return digest;
+}
+
+const CoordinateOptions kPlain{.network = WithNetwork::never};
+
+// Packs exactly, sees that it comes back, and returns the bytes.
+std::size_t packed(const Tensor& picture, const CoordinateOptions& options = kPlain) {
+  const std::string body = pack_coordinates(picture, options);
+  const CoordinatePicture back = read_coordinates(body, size_of(picture), picture.size(2));
+  EXPECT_TRUE(back.is_exact);
+  EXPECT_TRUE(is_same(back.pixels, picture)) << picture.shape() << " in " << body.size() << " bytes";
+  return body.size();
+}
+
+Tensor asset(const char* name) { return io::read_image(name, {.keep_bytes = true}); }
+
+TEST(CoordinateCodec, TheCubIsExactInAFewHundredBytes) {
+  EXPECT_LE(packed(asset("assets/cub.png"), {.steps = 200}), 455u);
+}
+
+TEST(CoordinateCodec, TheCubInGreysIsExact) { EXPECT_LE(packed(asset("assets/cub_grey.png")), 4150u); }
+
+TEST(CoordinateCodec, AnySizeComesBack) {
+  std::mt19937 random(1);
+  for (const Size size : {Size{1, 1}, {1, 9}, {17, 1}, {2, 2}, {7, 5}, {33, 3}})
+    for (std::int64_t channels = 1; channels <= 4; ++channels)
+      for (const unsigned levels : {2u, 5u, 256u}) {
+        const Tensor picture = drawn(size.height, size.width, channels, [&](auto, auto, auto) {
+          return random() % levels * (255 / (levels - 1));
+        });
+        EXPECT_LE(packed(picture), static_cast<std::size_t>(picture.numel()) + 16) << picture.shape();
+      }
+}
+
+TEST(CoordinateCodec, OneColourTakesNextToNothing) {
+  EXPECT_LE(packed(drawn(200, 200, 1, [](auto, auto, auto) { return 255; })), 8u);
+  EXPECT_LE(packed(drawn(64, 64, 4, [](auto, auto, auto c) { return 40 * c; })), 16u);
+}
+
+TEST(CoordinateCodec, NoiseDoesNotGrow) {
+  std::mt19937 random(2);
+  for (const std::int64_t channels : {1, 3}) {
+    const Tensor noise = drawn(60, 50, channels, [&](auto, auto, auto) { return random() & 255; });
+    EXPECT_EQ(packed(noise), static_cast<std::size_t>(noise.numel()) + 1);
+  }
+  // Of two tones: a bit each, and a few for what the contexts try in vain.
+  EXPECT_LE(packed(drawn(100, 100, 1, [&](auto, auto, auto) { return random() % 2 * 255; })), 1320u);
+}
+
+TEST(CoordinateCodec, TwoTonesHaveTheirColours) {
+  const auto chequers = [](auto x, auto y, auto c) { return (x / 8 + y / 8) % 2 == 0 ? 90 + c : 7 * c; };
+  EXPECT_LE(packed(drawn(64, 64, 3, chequers)), 80u);
+  const auto night = [](auto x, auto y, auto) { return x > 20 && x < 40 && y > 10 ? 255 : 0; };
+  EXPECT_LE(packed(drawn(64, 64, 3, night)), 40u);
+}
+
+// An icon of a few colours: smaller than as levels by themselves.
+TEST(CoordinateCodec, AnIconIsSmall) {
+  const auto icon = [](auto x, auto y, auto c) {
+    const auto u = x - 24, v = y - 24;
+    if (u * u + v * v > 400) return c == 3 ? 0 : 255;
+    const int colour[4] = {u > v ? 230 : 40, u + v > 0 ? 120 : 90, 60, 255};
+    return colour[c];
+  };
+  EXPECT_LE(packed(drawn(48, 48, 4, icon)), 320u);
+}
+
+TEST(CoordinateCodec, ANetworkCanStayInTheBody) {
+  const Tensor cub = asset("assets/cub.png");
+  const std::string body = pack_coordinates(cub, {.network = WithNetwork::always, .steps = 30});
+  const CoordinatePicture back = read_coordinates(body, size_of(cub), 1);
+  EXPECT_TRUE(is_same(back.pixels, cub));
+  ASSERT_TRUE(back.network);
+  EXPECT_EQ(back.tones, (std::vector<std::vector<std::uint8_t>>{{255}, {0}}));
+}
+
+TEST(CoordinateCodec, ANetworkAloneFitsTheBytesThatItIsGiven) {
+  const Tensor slope = drawn(40, 60, 3, [](auto x, auto y, auto c) { return 40 + 2 * x + y - 20 * c; });
+  const std::string body = pack_coordinates(slope, {.max_bytes = 250, .steps = 300});
+  EXPECT_LE(body.size(), 250u);
+  const CoordinatePicture back = read_coordinates(body, size_of(slope), 3);
+  EXPECT_FALSE(back.is_exact);
+  double squares = 0;
+  for (std::int64_t i = 0; i < slope.numel(); ++i) {
+    const double off = slope.data<std::uint8_t>()[i] - back.pixels.data<std::uint8_t>()[i];
+    squares += off * off;
+  }
+  EXPECT_LE(std::sqrt(squares / static_cast<double>(slope.numel())), 8) << "levels of 255";
+  EXPECT_THROW(pack_coordinates(slope, {.max_bytes = 3, .steps = 1}), ConfigError);
+}
+
+// Nothing but integers, from the pixels to the bytes: every machine, and any number of threads, has these.
+TEST(CoordinateCodec, TheBytesAreTheSameEverywhere) {
+  const auto rings = [](auto x, auto y, auto) { return ((x - 30) * (x - 30) + (y - 20) * y) / 97 % 3 == 0; };
+  const Tensor two_tones = drawn(64, 80, 1, [&](auto x, auto y, auto c) { return rings(x, y, c) ? 0 : 255; });
+  EXPECT_EQ(digest_of(pack_coordinates(two_tones, kPlain)), 3175053749u);
+  const Tensor levels = drawn(40, 50, 3, [&](auto x, auto y, auto c) {
+    return rings(x, y, c) ? x * y % 251 : 3 * x + y * y / 16 + 20 * c;
+  });
+  EXPECT_EQ(digest_of(pack_coordinates(levels, kPlain)), 3002362434u);
+
+  CoordinateNetwork network;
+  std::mt19937 random(3);
+  for (const auto [in, out, step] : {std::array{2, 9, 48}, {9, 11, 52}, {11, 1, 44}}) {
+    network.layers.push_back({in, out, step, {}});
+    for (int i = 0; i < (in + 1) * out; ++i)
+      network.layers.back().weights.push_back(static_cast<std::int32_t>(random() % 41) - 20);
+  }
+  const std::vector<std::int32_t> outputs = network.draw({80, 64});
+  {
+    const SerialScope alone;
+    EXPECT_EQ(network.draw({80, 64}), outputs);
+  }
+  // And mixed with the pixels.
+  RangeEncoder out;
+  BitCoder coder(out);
+  std::vector<std::uint8_t> pixels;
+  for (const std::int32_t output : outputs) pixels.push_back(output > 3000 ? 1 : 0);
+  code_two_tones(coder, pixels, {80, 64}, outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) pixels[i] = level_of_output(outputs[i] + 900);
+  code_levels(coder, pixels, {80, 64}, 1, outputs);
+  EXPECT_EQ(digest_of(out.finish()), 757775289u);
+}
+
+TEST(CoordinateCodec, BytesThatMeanNothingAreRefused) {
+  for (const int head : {7, 8, 9 + 16 + 32, 12, 17, 255})
+    EXPECT_THROW(unpack_coordinates(std::string(1, static_cast<char>(head)), {4, 4}, 1), IoError) << head;
+  EXPECT_THROW(unpack_coordinates("", {4, 4}, 1), IoError);
+  EXPECT_THROW(unpack_coordinates(std::string("\0abc", 4), {4, 4}, 1), IoError);
+  EXPECT_THROW(unpack_coordinates("\1", {0, 4}, 1), ConfigError);
+  EXPECT_THROW(unpack_coordinates("\1", {1 << 20, 1 << 20}, 1), ConfigError);
+  EXPECT_THROW(unpack_coordinates("\1", {4, 4}, 5), ConfigError);
+  EXPECT_THROW(pack_coordinates(zeros({4, 4, 1})), ShapeError);
+  EXPECT_THROW(pack_coordinates(zeros({4, 4}, DType::u8)), ShapeError);
+}
+
+TEST(CoordinateCodec, WorkThatNobodyMeantIsRefused) {
+  CoordinateNetwork large;
+  for (const std::int64_t in : {2, 64, 64, 64, 64}) {
+    large.layers.push_back({in, 64, 40, {}});
+    large.layers.back().weights.resize(static_cast<std::size_t>((in + 1) * 64));
+  }
+  large.layers.push_back({64, 1, 40, std::vector<std::int32_t>(65)});
+  large.layers.erase(large.layers.begin() + 1);
+  RangeEncoder out;
+  encode(out, large);
+  const std::string body = '\6' + out.finish();
+  EXPECT_EQ(unpack_coordinates(body, {3, 2}, 1).numel(), 6);
+  EXPECT_THROW(unpack_coordinates(body, {2048, 2048}, 1), IoError);
+}
+
+}  // namespace
+}  // namespace veldt::codec
