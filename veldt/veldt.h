@@ -200,6 +200,8 @@
 #include "veldt/field/sound_field.h"
 #include "veldt/codec/coordinate_codec.h"
 #include "veldt/codec/coordinate_field.h"
+#include "veldt/codec/unpack.h"
+#include "veldt/pack/pack.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/header.h"
 #include "veldt/publish/page.h"

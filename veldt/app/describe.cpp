@@ -1,4 +1,5 @@
 // Looks into models, checkpoints, pictures, sounds and tables, and puts what they hold into JSON.
+#include "veldt/codec/unpack.h"
 #include "veldt/app/describe.h"
 
 #include <fmt/format.h>
@@ -187,6 +188,25 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   if (const std::string left_out = io::left_out(info); !left_out.empty()) out["left_out"] = left_out;
   if (verify) {
     io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = true});
+    out["verified"] = true;
+  }
+  return out;
+}
+
+Json describe_packed(const std::string& path, bool verify, std::int64_t max_pixels) {
+  const std::string bytes = io::read_file(path);
+  const codec::PackedHeader header = codec::read_packed(bytes, path, max_pixels);
+  Json out = begun("packed picture", path);
+  out["family"] = header.family == codec::Family::drawing ? "drawing" : "photograph";
+  out["width"] = header.size.width;
+  out["height"] = header.size.height;
+  out["channels"] = channels_in_words(header.channels);
+  out["bytes"] = bytes.size();
+  out["bits_a_pixel"] = 8 * static_cast<double>(bytes.size()) /
+                        (static_cast<double>(header.size.width) * static_cast<double>(header.size.height));
+  out["complete"] = header.complete;
+  if (verify) {
+    codec::unpack(bytes, path, {.max_pixels = max_pixels});
     out["verified"] = true;
   }
   return out;

@@ -17,8 +17,8 @@
 
 namespace veldt::app {
 
-// state: another file of a network's tensors, of PyTorch or NumPy.
-enum class FileKind : std::uint8_t { picture, sound, safetensors, state, pixel_csv, onnx, unknown };
+// state: another file of a network's tensors, of PyTorch or NumPy. packed: a picture of veldt pack.
+enum class FileKind : std::uint8_t { picture, packed, sound, safetensors, state, pixel_csv, onnx, unknown };
 
 // So many as io/magic.h asks for. Throws IoError missing.
 std::string first_bytes(const std::string& path);

@@ -1,4 +1,5 @@
 // veldt render: a model file in, a picture of any size out, or any part of a sound.
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -11,6 +11,8 @@ const Program& program();
 
 Run add_fit(VerbOptions& verb, Context& context);
 Run add_render(VerbOptions& verb, Context& context);
+Run add_pack(VerbOptions& verb, Context& context);
+Run add_unpack(VerbOptions& verb, Context& context);
 Run add_resize(VerbOptions& verb, Context& context);
 Run add_compare(VerbOptions& verb, Context& context);
 Run add_train(VerbOptions& verb, Context& context);

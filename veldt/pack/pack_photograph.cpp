@@ -86,7 +86,7 @@ class Packer {
     double loss = loss_of(base, best, shifts);
     for (std::size_t g = 0; g < kGroups; ++g) {
       const codec::Group group = codec::groups()[g];
-      for (int shift = 1; shift <= codec::kMostShift + 1; ++shift) {  // the last: as in the base
+      for (int shift = 2; shift <= codec::kMostShift + 1; shift += 2) {  // the last: as in the base
         codec::Shifts tried = shifts;
         tried[g] = std::min(shift, codec::kMostShift);
         Networks<std::int32_t> candidate = best;
@@ -120,7 +120,8 @@ class Packer {
     if (step < kBegin || static_cast<double>(step) > kSteering * static_cast<double>(options_.steps)) return;
     // The latents follow a change of lambda within some tens of steps.
     const double off = std::clamp(std::log(bpp / target()), -1.0, 1.0);
-    lambda_ = std::clamp(lambda_ * std::exp(0.02 * off), kLeastLambda, kMostLambda);
+    const double gain = std::clamp(15 / static_cast<double>(options_.steps), 0.005, 0.06);
+    lambda_ = std::clamp(lambda_ * std::exp(gain * off), kLeastLambda, kMostLambda);
   }
 
   // What is left for the latents: the networks take some hundred bytes.

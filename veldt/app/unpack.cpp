@@ -1,0 +1,90 @@
+// veldt unpack: a packed picture as one that every program opens.
+#include "veldt/codec/unpack.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "veldt/app/inputs.h"
+#include "veldt/app/picture_size.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::app {
+namespace {
+
+struct UnpackFlags {
+  std::string input, output;
+  std::vector<std::int64_t> crop;
+  bool partial = false;
+  std::int64_t max_pixels = kMaxPixels;
+};
+
+std::vector<std::int64_t> whole_pixels(const io::Source& source, const std::string& text) {
+  const std::vector<std::int64_t> n = numbers_from<std::int64_t>(text, ',');
+  if (n.size() != 4 || n[0] < 0 || n[1] < 0 || n[2] < 1 || n[3] < 1)
+    throw io::bad_value(source, text,
+                        "it is four whole numbers: left, top, width and height, of at least one pixel",
+                        "use --crop 50,40,100,80");
+  return n;
+}
+
+int unpack_picture(const UnpackFlags& flags, Context& context) {
+  NoGrad off;
+  check_output(flags.output, "--output", {flags.input}, context);
+  codec::UnpackOptions options{.max_pixels = flags.max_pixels, .part = {}, .partial = flags.partial};
+  if (const auto& c = flags.crop; !c.empty())
+    options.part = codec::Region{c[0], c[1], c[0] + c[2], c[1] + c[3]};
+  const codec::Unpacked picture = codec::unpack(io::read_file(flags.input), flags.input, options);
+  if (picture.pixels.size(2) % 2 == 0) check_alpha(flags.output);
+  if (picture.share < 1 && !context.quiet)
+    print_note(fmt::format(
+        "{} ends too early: {:.0f} % of its pieces are there, and the picture is blurred without the others",
+        on_one_line(flags.input), std::floor(100 * picture.share)));
+  io::write_image(flags.output, to(picture.pixels, DType::f32) / 255, {});
+  const std::int64_t width = picture.pixels.size(1), height = picture.pixels.size(0);
+  const bool drawing = picture.family == codec::Family::drawing;
+  if (context.json)
+    context.out.json({{"output", flags.output},
+                      {"width", width},
+                      {"height", height},
+                      {"family", drawing ? "drawing" : "photograph"},
+                      {"exact", picture.is_exact},
+                      {"share", picture.share}});
+  else
+    context.out.text(
+        fmt::format("{}: {}x{}, {}\n", on_one_line(flags.output), width, height,
+                    drawing ? picture.is_exact ? "a drawing, exact" : "a drawing" : "a photograph"));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_unpack(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<UnpackFlags>();
+  add_path(verb, "PACKED", flags->input, "a packed picture (.vp)").required();
+  add_path(verb, "-o,--output", flags->output, fmt::format("the picture to write ({})", io::kWrittenPictures))
+      .required();
+  add_text(verb, "--crop", "X,Y,W,H", "this part alone, in pixels; of a photograph the rest is not decoded",
+           [flags](auto& source, auto& text) { flags->crop = whole_pixels(source, text); });
+  add_switch(verb, "--partial", flags->partial,
+             "take a photograph whose file ends too early: its parts that are not there are blurred");
+  add_max_pixels(verb, flags->max_pixels);
+  add_threads(verb, context);
+  verb.examples(
+      "  veldt unpack photo.vp -o photo.png\n"
+      "  veldt unpack photo.vp -o face.png --crop 300,120,200,160\n");
+  return [flags, &context] { return unpack_picture(*flags, context); };
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,36 @@
+// A packed picture as pixels, of either family.
+// Tests: tests/codec/unpack_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "veldt/codec/packed_file.h"
+#include "veldt/codec/pyramid.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::codec {
+
+struct UnpackOptions {
+  std::int64_t max_pixels = std::int64_t{1} << 28;  // larger pictures are refused before memory is allocated
+  std::optional<Region> part = {};                  // of a photograph its tiles alone are decoded
+  // Take a file that ends too early: a photograph is blurred where pieces are missing. A drawing needs them
+  // all.
+  bool partial = false;
+};
+
+struct Unpacked {
+  Tensor pixels;  // u8 [height, width, channels]; the same bits on every machine
+  Family family = Family::photograph;
+  Size size;              // of the whole picture
+  double share = 1;       // of the pieces of the file that are there
+  bool is_exact = false;  // a drawing whose pixels are those that were packed
+};
+
+// The name is for messages. Throws IoError malformed for bytes that are no packed picture, or end too early
+// without `partial`; ConfigError for a part that does not lie in the picture.
+Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOptions& options = {});
+
+}  // namespace veldt::codec
