@@ -45,7 +45,7 @@ class SameConv2d : public nn::Conv2d {
     };
     const std::int64_t rows = missing(x.size(2)), columns = missing(x.size(3));
     const PerDim before = {rows / 2, columns / 2}, after = {rows - rows / 2, columns - columns / 2};
-    return conv2d(x, weight(), bias(), {.stride = stride_, .padding = {before, after}, .groups = groups_});
+    return convolved(x, {.stride = stride_, .padding = {before, after}, .groups = groups_});
   }
 
  private:
