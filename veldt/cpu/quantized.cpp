@@ -77,178 +77,171 @@ std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const
   return std::static_pointer_cast<const PackedInt8>(layer.kept->made);
 }
 
-// The input as bytes, [examples, positions, pitch], and what they stand for in each example.
-struct ByteImage {
-  const std::uint8_t* data;
-  std::int64_t pitch, rows;  // rows that may be read
-  const std::uint8_t* end;   // of the bytes that may be
-  std::vector<Affine8> affine;
-};
-
 std::int64_t grain_for(std::int64_t elements) {
   return std::max<std::int64_t>(1, (1 << 14) / std::max<std::int64_t>(1, elements));
 }
 
-// The input as bytes, and the rows that its windows are. In place, or gathered.
+// Sixteen bytes at a time, so up to 15 more than `count` where those may be read, before `end`; the next
+// copy, or weights of 0, are for what they overwrite.
+void copy_bytes(std::uint8_t* to, const std::uint8_t* from, std::int64_t count, const std::uint8_t* end) {
+  if (from + count + 15 > end) {
+    std::memcpy(to, from, static_cast<std::size_t>(count));
+    return;
+  }
+  for (std::int64_t i = 0; i < count; i += 16) std::memcpy(to + i, from + i, 16);
+}
+
+// The input as bytes, with the padding around it: [example][position][channel], and the rows that its windows
+// are. In place, or gathered.
 class InputBytes {
  public:
   // `depth`: of a row, filled up.
   InputBytes(const ConvSizes& sizes, std::int64_t depth, const View& x, const View* input)
-      : sizes_(sizes), depth_(depth), image_(bytes_of(x, input)) {}
+      : sizes_(sizes), depth_(depth), channels_(sizes.groups * sizes.c_in), pitch_(channels_) {
+    bool pads = false;
+    for (int d = 0; d < 3; ++d) {
+      const std::int64_t read =
+          (sizes.out[d] - 1) * sizes.stride[d] + (sizes.kernel[d] - 1) * sizes.dilation[d] + 1;
+      pads = pads || sizes.padding[d] > 0 || read > sizes.in[d];
+      size_[d] = read;
+    }
+    if (!pads) std::copy_n(sizes.in, 3, size_);
+    pointwise_ = sizes.groups == 1 && sizes.taps() == 1 && !pads && sizes.outputs() == sizes.inputs();
+    affine_.resize(static_cast<std::size_t>(sizes.batch));
+    find_affine(x, input);
+    if (x.dtype == DType::u8 && !pads) {
+      data_ = x.as<const std::uint8_t>();
+      rows_ = sizes.batch * sizes.inputs();
+      end_ = data_ + rows_ * channels_;
+    } else {
+      fill(x);
+    }
+    joins_ = sizes.groups == 1 && sizes.dilation[2] == 1 && pitch_ == channels_;
+    for (std::int64_t a = 0; a < sizes.kernel[0]; ++a)
+      for (std::int64_t b = 0; b < sizes.kernel[1]; ++b)
+        for (std::int64_t c = 0; c < (joins_ ? 1 : sizes.kernel[2]); ++c)
+          runs_.push_back(position(a * sizes.dilation[0], b * sizes.dilation[1], c * sizes.dilation[2]) *
+                          pitch_);
+  }
 
-  Affine8 affine(std::int64_t example) const { return image_.affine[static_cast<std::size_t>(example)]; }
+  Affine8 affine(std::int64_t example) const { return affine_[static_cast<std::size_t>(example)]; }
+  // Where each run of bytes of a window begins, from its first one on; a run is a tap, or a row of them.
+  const std::vector<std::int64_t>& runs() const { return runs_; }
 
-  // The place of a row of sums: its example, its output, and the first position that it reads, in the padding
-  // maybe.
+  // An output, and what it reads first.
   struct Place {
-    std::int64_t example;
-    std::int64_t at[3], first[3];
+    std::int64_t example, at[3];
   };
   Place place_of(std::int64_t row) const {
-    Place p{row / sizes_.outputs(), {}, {}};
+    Place p{row / sizes_.outputs(), {}};
     std::int64_t rest = row % sizes_.outputs();
-    for (int d = 2; d >= 0; --d) {
-      p.at[d] = rest % sizes_.out[d];
-      p.first[d] = p.at[d] * sizes_.stride[d] - sizes_.padding[d];
-      rest /= sizes_.out[d];
-    }
+    for (int d = 2; d >= 0; --d) p.at[d] = rest % sizes_.out[d], rest /= sizes_.out[d];
     return p;
   }
   void advance(Place& p) const {
     for (int d = 2; d >= 0; --d) {
-      p.first[d] += sizes_.stride[d];
       if (++p.at[d] < sizes_.out[d]) return;
-      p.at[d] = 0, p.first[d] = -sizes_.padding[d];
+      p.at[d] = 0;
     }
     ++p.example;
   }
-
-  // fn(tap, count, bytes) for all taps in order: `count` of them that lie one after the other in memory, from
-  // `bytes` on; null in the padding. Several at a time only if `joins`.
-  template <class Fn> void for_taps(const Place& p, bool joins, Fn fn) const {
-    const std::uint8_t* const example = image_.data + p.example * sizes_.inputs() * image_.pitch;
-    const std::int64_t width = sizes_.kernel[2], left = p.first[2], step = sizes_.dilation[2];
-    const bool whole = joins && left >= 0 && left + width <= sizes_.in[2];
-    std::int64_t tap = 0;
-    for (std::int64_t a = 0; a < sizes_.kernel[0]; ++a) {
-      const std::int64_t z = p.first[0] + a * sizes_.dilation[0];
-      for (std::int64_t b = 0; b < sizes_.kernel[1]; ++b, tap += width) {
-        const std::int64_t y = p.first[1] + b * sizes_.dilation[1];
-        const bool inside = z >= 0 && z < sizes_.in[0] && y >= 0 && y < sizes_.in[1];
-        const std::uint8_t* const line =
-            inside ? example + (z * sizes_.in[1] + y) * sizes_.in[2] * image_.pitch : nullptr;
-        if (whole && line) {
-          fn(tap, width, line + left * image_.pitch);
-          continue;
-        }
-        for (std::int64_t c = 0; c < width; ++c) {
-          const std::int64_t x = left + c * step;
-          fn(tap + c, 1, line && x >= 0 && x < sizes_.in[2] ? line + x * image_.pitch : nullptr);
-        }
-      }
-    }
-  }
-
-  // Sixteen bytes at a time, so up to 15 more than `count` where those may be read; the next copy, or weights
-  // of 0, are for what they overwrite.
-  void copy_bytes(std::uint8_t* to, const std::uint8_t* from, std::int64_t count) const {
-    if (from + count + 15 > image_.end) {
-      std::memcpy(to, from, static_cast<std::size_t>(count));
-      return;
-    }
-    for (std::int64_t i = 0; i < count; i += 16) std::memcpy(to + i, from + i, 16);
+  const std::uint8_t* first_of(const Place& p) const {
+    const std::int64_t at =
+        position(p.at[0] * sizes_.stride[0], p.at[1] * sizes_.stride[1], p.at[2] * sizes_.stride[2]);
+    return data_ + (p.example * size_[0] * size_[1] * size_[2] + at) * pitch_;
   }
 
   // The rows of the block that begins at `first`, 32 of them to be read.
   const std::uint8_t* rows_at(std::int64_t first, std::int64_t count, std::int64_t group,
                               std::int64_t* stride) const {
-    const std::int64_t depth = depth_;
-    if (is_pointwise() && image_.pitch == depth && first + kInt8Block <= image_.rows) {
-      *stride = image_.pitch;
-      return image_.data + first * image_.pitch;
-    }
+    *stride = depth_;
+    if (pointwise_ && pitch_ == depth_ && first + kInt8Block <= rows_) return data_ + first * pitch_;
     thread_local Room<std::uint8_t> room;
-    std::uint8_t* const rows = room.of(kInt8Block * depth + 16, kOfIntegers);
-    *stride = depth;
-    const std::int64_t channels = sizes_.c_in;
-    const bool joins = sizes_.groups == 1 && sizes_.dilation[2] == 1 && image_.pitch == channels;
+    std::uint8_t* const rows = room.of(kInt8Block * depth_ + 16, kOfIntegers);
+    const std::int64_t run = sizes_.c_in * (joins_ ? sizes_.kernel[2] : 1);
     Place p = place_of(first);
     for (std::int64_t r = 0; r < count; ++r, advance(p)) {
-      std::uint8_t* const row = rows + r * depth;
+      std::uint8_t* to = rows + r * depth_;
       // Weights there are 0, but for those of the terms, which are written next.
-      std::memset(row + depth - kInt8Depth, 0, kInt8Depth);
-      const auto zero = static_cast<int>(affine(p.example).zero);
-      for_taps(p, joins, [&](std::int64_t tap, std::int64_t taps, const std::uint8_t* from) {
-        std::uint8_t* const to = row + tap * channels;
-        if (from)
-          copy_bytes(to, from + group * channels, taps * channels);
-        else
-          std::memset(to, zero, static_cast<std::size_t>(channels));
-      });
+      std::memset(to + depth_ - kInt8Depth, 0, kInt8Depth);
+      const std::uint8_t* const from = first_of(p) + group * sizes_.c_in;
+      for (const std::int64_t at : runs_) {
+        copy_bytes(to, from + at, run, end_);
+        to += run;
+      }
     }
     if (count < kInt8Block)
-      std::memset(rows + count * depth, 0, static_cast<std::size_t>((kInt8Block - count) * depth));
+      std::memset(rows + count * depth_, 0, static_cast<std::size_t>((kInt8Block - count) * depth_));
     return rows;
   }
 
  private:
-  bool is_pointwise() const {
-    bool all = sizes_.groups == 1 && sizes_.taps() == 1;
-    for (int d = 0; d < 3; ++d) all = all && sizes_.stride[d] == 1 && sizes_.in[d] == sizes_.out[d];
-    return all;
+  std::int64_t position(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    return (z * size_[1] + y) * size_[2] + x;
   }
 
-  ByteImage bytes_of(const View& x, const View* input) {
-    const std::int64_t channels = sizes_.groups * sizes_.c_in, positions = sizes_.inputs(),
-                       rows = sizes_.batch * positions;
-    ByteImage image{nullptr, channels, rows, nullptr, {}};
+  void find_affine(const View& x, const View* input) {
     if (input) {
       const auto* const given = input->as<const float>();
-      image.affine.assign(static_cast<std::size_t>(sizes_.batch), {given[0], given[1]});
+      std::fill(affine_.begin(), affine_.end(), Affine8{given[0], given[1]});
+      return;
     }
-    if (x.dtype == DType::u8) {
-      image.data = x.as<const std::uint8_t>();
-      image.end = image.data + rows * channels;
-      return image;
-    }
-    if (is_pointwise()) image.pitch = rounded_up(channels, kInt8Depth);
-    image.rows = rounded_up(rows, kInt8Block);
-    thread_local Room<std::uint8_t> room;
-    std::uint8_t* const to = room.of(image.rows * image.pitch + 16, kOfIntegers);
-    image.data = to;
-    image.end = to + image.rows * image.pitch + 16;
-    std::memset(to + rows * image.pitch, 0, static_cast<std::size_t>((image.rows - rows) * image.pitch + 16));
-    const auto* const from = x.as<const float>();
-    const std::int64_t of_example = positions * channels;
-    if (!input) {
-      image.affine.resize(static_cast<std::size_t>(sizes_.batch));
-      parallel_for(sizes_.batch, grain_for(of_example), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t e = begin; e < end; ++e) {
-          float low, high;
-          range_of_numbers(from + e * of_example, of_example, &low, &high);
-          image.affine[static_cast<std::size_t>(e)] = affine8_of(low, high);
-        }
-      });
-    }
-    const bool dense = image.pitch == channels;
-    parallel_for(rows, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
-      while (begin < end) {
-        const std::int64_t e = begin / positions,
-                           until = dense ? std::min(end, (e + 1) * positions) : begin + 1;
-        to_bytes(from + begin * channels, (until - begin) * channels,
-                 image.affine[static_cast<std::size_t>(e)], to + begin * image.pitch);
-        if (!dense)
-          std::memset(to + begin * image.pitch + channels, 0,
-                      static_cast<std::size_t>(image.pitch - channels));
-        begin = until;
+    const std::int64_t count = sizes_.inputs() * channels_;
+    parallel_for(sizes_.batch, grain_for(count), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e) {
+        float low, high;
+        range_of_numbers(x.as<const float>() + e * count, count, &low, &high);
+        affine_[static_cast<std::size_t>(e)] = affine8_of(low, high);
       }
     });
-    return image;
+  }
+
+  // Bytes of x, and the zero point around them.
+  void fill(const View& x) {
+    if (pointwise_) pitch_ = rounded_up(channels_, kInt8Depth);
+    const std::int64_t lines = sizes_.batch * size_[0] * size_[1], width = size_[2] * pitch_;
+    rows_ = rounded_up(lines * size_[2], kInt8Block);
+    thread_local Room<std::uint8_t> room;
+    std::uint8_t* const to = room.of(rows_ * pitch_ + 16, kOfIntegers);
+    data_ = to;
+    end_ = to + rows_ * pitch_ + 16;
+    std::memset(to + lines * width, 0, static_cast<std::size_t>(rows_ * pitch_ + 16 - lines * width));
+    const std::int64_t left = sizes_.padding[2],
+                       whole = std::max<std::int64_t>(0, std::min(sizes_.in[2], size_[2] - left));
+    parallel_for(lines, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t e = i / (size_[0] * size_[1]), z = i / size_[1] % size_[0] - sizes_.padding[0],
+                           y = i % size_[1] - sizes_.padding[1];
+        const Affine8 as = affine(e);
+        std::uint8_t* const line = to + i * width;
+        const bool inside = z >= 0 && z < sizes_.in[0] && y >= 0 && y < sizes_.in[1];
+        if (!inside || whole < size_[2] || pitch_ > channels_)
+          std::memset(line, static_cast<int>(as.zero), static_cast<std::size_t>(width));
+        if (inside)
+          copy_line(x, (((e * sizes_.in[0] + z) * sizes_.in[1] + y) * sizes_.in[2]) * channels_, whole, as,
+                    line + left * pitch_);
+      }
+    });
+  }
+  void copy_line(const View& x, std::int64_t from, std::int64_t count, Affine8 as, std::uint8_t* to) const {
+    if (x.dtype == DType::u8) {
+      std::memcpy(to, x.as<const std::uint8_t>() + from, static_cast<std::size_t>(count * channels_));
+    } else if (pitch_ == channels_) {
+      to_bytes(x.as<const float>() + from, count * channels_, as, to);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i)
+        to_bytes(x.as<const float>() + from + i * channels_, channels_, as, to + i * pitch_);
+    }
   }
 
   const ConvSizes& sizes_;
-  std::int64_t depth_;
-  ByteImage image_;
+  std::int64_t depth_, channels_, pitch_;
+  std::int64_t size_[3];  // with the padding
+  bool pointwise_ = false, joins_ = false;
+  const std::uint8_t *data_ = nullptr, *end_ = nullptr;  // the bytes that may be read
+  std::int64_t rows_ = 0;                                // positions that may be
+  std::vector<Affine8> affine_;                          // of each example
+  std::vector<std::int64_t> runs_;
 };
 
 class QuantizedCall {
@@ -319,15 +312,12 @@ class QuantizedCall {
     const std::int64_t channels = sizes_.groups, taps = sizes_.taps();
     const auto rows = [&](std::int64_t begin, std::int64_t end) {
       std::vector<const std::uint8_t*> from(static_cast<std::size_t>(taps));
-      std::vector<std::uint8_t> padding(static_cast<std::size_t>(channels));
       std::vector<std::int32_t> sums(static_cast<std::size_t>(rounded_up(channels, kInt8Block)));
       InputBytes::Place p = input_.place_of(begin);
       for (std::int64_t row = begin; row < end; ++row, input_.advance(p)) {
         const Affine8 affine = input_.affine(p.example);
-        std::fill(padding.begin(), padding.end(), static_cast<std::uint8_t>(affine.zero));
-        input_.for_taps(p, false, [&](std::int64_t tap, std::int64_t, const std::uint8_t* x) {
-          from[static_cast<std::size_t>(tap)] = x ? x : padding.data();
-        });
+        const std::uint8_t* const first = input_.first_of(p);
+        for (std::size_t t = 0; t < from.size(); ++t) from[t] = first + input_.runs()[t];
         depthwise_sums(from.data(), weights_->panels.data(), taps, channels, sums.data());
         finish(sums.data(), row, 1, &affine, 0, 0, channels);
       }

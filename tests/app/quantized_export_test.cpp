@@ -7,10 +7,10 @@
 #include "veldt/compress/quantize.h"
 #include "veldt/veldt.h"
 
-namespace veldt::compress {
+namespace veldt::test {
 namespace {
 
-using test::TempDir;
+using namespace compress;
 
 nn::Sequential network_of_pictures() {
   Rng rng(1);
@@ -32,7 +32,7 @@ TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
   const TempDir dir;
   Rng rng(2);
   const Tensor x = rand({64, 3, 8, 8}, rng, -1, 1);
-  const QuantizeOptions kinds[] = {{}, {.method = Method::weights}, {.bits = 4}};
+  const compress::QuantizeOptions kinds[] = {{}, {.method = Method::weights}, {.bits = 4}};
   for (std::size_t i = 0; i < std::size(kinds); ++i) {
     nn::Sequential network = network_of_pictures();
     network.eval();
@@ -47,10 +47,10 @@ TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
     EXPECT_LT(largest_difference(wanted, read(x)), 0.02) << i;
     io::write_npz(dir / (name + ".npz"), {{"x", x}, {"y", wanted}});
   }
-  if (!test::python_has("numpy, onnx, onnxruntime"))
-    GTEST_SKIP() << test::python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
-  EXPECT_EQ(test::run_python(str("-B ", VELDT_SOURCE, "/tests/compress/qdq.py ", dir.path())), 0);
+  if (!python_has("numpy, onnx, onnxruntime"))
+    GTEST_SKIP() << python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
+  EXPECT_EQ(run_python(str("-B ", VELDT_SOURCE, "/tests/app/qdq.py ", dir.path())), 0);
 }
 
 }  // namespace
-}  // namespace veldt::compress
+}  // namespace veldt::test
