@@ -178,17 +178,17 @@ std::vector<std::string> quantized_seeds() {
   std::vector<std::string> seeds;
   for (const compress::QuantizeOptions& options :
        {compress::QuantizeOptions{}, compress::QuantizeOptions{.bits = 4}}) {
-    recipe::Trained made{
-        .recipe = recipe::recipe_of({{"data.kind", {"mnist"}},
-                                     {"train.epochs", {"1"}},
-                                     {"model.layers",
-                                      {"Conv2d(2, 3, padding=1)", "BatchNorm2d", "ReLU", "MaxPool2d(6)",
-                                       "Flatten", "Linear(32)", "Linear(outputs)"}}},
-                                    "a seed"),
-        .facts = {}};
-    made.facts.model = {{1, 12, 12}, DType::f32, 3};
-    made.facts.classes = {"a", "b", "c"};
-    made.model = recipe::build_model(made.recipe, made.facts.model);
+    const recipe::Recipe recipe =
+        recipe::recipe_of({{"data.kind", {"mnist"}},
+                           {"train.epochs", {"1"}},
+                           {"model.layers",
+                            {"Conv2d(2, 3, padding=1)", "BatchNorm2d", "ReLU", "MaxPool2d(6)", "Flatten",
+                             "Linear(32)", "Linear(outputs)"}}},
+                          "a seed");
+    recipe::Facts facts;
+    facts.model = {{1, 12, 12}, DType::f32, 3};
+    facts.classes = {"a", "b", "c"};
+    recipe::Trained made{recipe, facts, recipe::build_model(recipe, facts.model)};
     made.model.eval();
     const NoGrad off;
     const Tensor x = zeros({1, 1, 12, 12});

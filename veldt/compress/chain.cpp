@@ -15,10 +15,14 @@
 namespace veldt::compress {
 namespace {
 
+bool is_relu(const nn::Module& module) {
+  return dynamic_cast<const nn::ReLU*>(&module) || dynamic_cast<const nn::ReLU6*>(&module);
+}
+
 // What orders of numbers pass through: for those the largest byte is the largest number's.
 bool keeps_bytes(const nn::Module& module) {
   if (const auto* norm = dynamic_cast<const nn::ChannelNorm*>(&module)) return norm->is_left_out();
-  return dynamic_cast<const nn::ReLU*>(&module) || dynamic_cast<const nn::MaxPool<2>*>(&module) ||
+  return is_relu(module) || dynamic_cast<const nn::MaxPool<2>*>(&module) ||
          dynamic_cast<const nn::Flatten*>(&module) || dynamic_cast<const nn::Dropout*>(&module) ||
          dynamic_cast<const nn::Identity*>(&module);
 }
@@ -46,7 +50,7 @@ class Flow final : public nn::CallListener {
           dynamic_cast<nn::Quantizable*>(const_cast<nn::Module*>(&module))->bias_of_product()) {
         links_[origin.weight].push_back({product->second, origin.relu});
       } else if (keeps_bytes(module) && inputs.size() == 1 && outputs.size() == 1) {
-        const bool relu = origin.relu || dynamic_cast<const nn::ReLU*>(&module) != nullptr;
+        const bool relu = origin.relu || is_relu(module);
         if (outputs[0].impl() != x.impl() || relu != origin.relu) come(outputs[0], {origin.weight, relu});
       } else {
         links_[origin.weight].push_back({"", false});  // somebody who wants numbers

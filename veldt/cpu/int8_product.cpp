@@ -122,6 +122,14 @@ HWY_INLINE hn::Vec<D> finished(D d, const std::int32_t* c, const Affine8& x, con
   return hn::Min(hn::Max(y, hn::Set(d, f.low)), hn::Set(d, f.high));
 }
 
+// n below 64, in pieces of 8, 4, 2 and 1, which are a move each.
+template <class T> HWY_INLINE void copy_few(const T* from, std::int64_t n, T* to) {
+  for (; n >= 8; n -= 8, from += 8, to += 8) std::memcpy(to, from, 8 * sizeof(T));
+  if (n & 4) std::memcpy(to, from, 4 * sizeof(T)), from += 4, to += 4;
+  if (n & 2) std::memcpy(to, from, 2 * sizeof(T)), from += 2, to += 2;
+  if (n & 1) *to = *from;
+}
+
 // The last register of a row is whole in `c`, which has 32 columns, but not where it goes.
 template <class D, class Store>
 HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, const Store& store) {
@@ -139,7 +147,7 @@ void numbers_of_rows(const Int8Rows& s, const Int8Finish& f, float* to, std::int
     if (n == lanes) return hn::StoreU(y, d, at);
     HWY_ALIGN float last[16];
     hn::StoreU(y, d, last);
-    std::copy_n(last, n, at);
+    copy_few(last, n, at);
   });
 }
 
@@ -156,7 +164,7 @@ void bytes_of_rows(const Int8Rows& s, const Int8Finish& f, Affine8 as, std::uint
     if (n == lanes) return hn::StoreU(q, d8, at);
     HWY_ALIGN std::uint8_t last[64];
     hn::StoreU(q, d8, last);
-    std::copy_n(last, n, at);
+    copy_few(last, n, at);
   });
 }
 
