@@ -284,7 +284,7 @@ Run add_quantize(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt quantize runs/mnist --data data -o mnist_int8.safetensors\n"
-      "  veldt quantize runs/gpt --data data -o gpt_int4.safetensors --bits 4\n"
+      "  veldt quantize runs/mnist --data data -o mnist_int4.safetensors --bits 4\n"
       "  veldt eval mnist_int8.safetensors --data data\n");
   return [flags, &context] { return quantize_model(*flags, context); };
 }
