@@ -25,8 +25,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const std::vector<DType> kDTypes = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                                    DType::i64, DType::i32, DType::u8,   DType::boolean};
+const std::vector<DType> kDTypes = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                                    DType::i32, DType::u8,  DType::i8,   DType::boolean};
 const char* const kLayouts[] = {"contiguous", "transposed", "sliced"};
 
 // Elementwise ops that bench/ops has no row of are called as the op table of the tests does.

@@ -99,6 +99,9 @@ void add_numbers(std::vector<Row>& rows) {
        {with_number(
             "clamp", [](const Tensor& x) { return clamp(x, 0, 1); }, -2, kNumbers),
         with_number("affine", [](const Tensor& x) { return affine(x, 2, 1); }),
+        with_number(
+            "quantize", [](const Tensor& x) { return quantize(x, full({}, 0.01)); }, -2, kWide, false),
+        with_number("fake_quantize", [](const Tensor& x) { return fake_quantize(x, full({}, 0.01)); }),
         with_number("sine", [](const Tensor& x) { return sine(x, 30); }),
         with_number("gauss", [](const Tensor& x) { return gauss(x, 2); }),
         with_number("finer", [](const Tensor& x) { return finer(x, 5); }),

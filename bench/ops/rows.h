@@ -49,7 +49,7 @@ struct Row {
 const std::vector<DType> kFloats = {DType::f32, DType::f64, DType::bf16, DType::f16};
 const std::vector<DType> kWide = {DType::f32, DType::f64};
 const std::vector<DType> kNumbers = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                                     DType::i64, DType::i32, DType::u8};
+                                     DType::i64, DType::i32, DType::u8,   DType::i8};
 
 inline Shape square(std::int64_t n) { return {side(n), side(n)}; }
 inline Shape line(std::int64_t n) { return {n}; }

@@ -13,6 +13,7 @@
 #include "veldt/core/grid.h"
 #include "veldt/core/guarded.h"
 #include "veldt/core/mlp.h"
+#include "veldt/core/quantized.h"
 #include "veldt/core/optimizer_step.h"
 #include "veldt/core/pooling.h"
 
@@ -21,8 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                          DType::i64, DType::i32, DType::u8,   DType::boolean};
+constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                          DType::i32, DType::u8,  DType::i8,   DType::boolean};
 constexpr char kDevice[] = "a device";
 
 // A kernel that counts its calls.

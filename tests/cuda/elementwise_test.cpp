@@ -18,10 +18,10 @@
 namespace veldt::test {
 namespace {
 
-constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                          DType::i64, DType::i32, DType::u8,   DType::boolean};
+constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                          DType::i32, DType::u8,  DType::i8,   DType::boolean};
 constexpr DType kFloats[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
-constexpr DType kWhole[] = {DType::i64, DType::i32, DType::u8};
+constexpr DType kWhole[] = {DType::i64, DType::i32, DType::u8, DType::i8};
 const Shape kShape = {5, 3, 8};
 
 // Layouts of two operands and of the result, such that both ways of walking are met with each.

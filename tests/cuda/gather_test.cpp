@@ -14,8 +14,8 @@
 namespace veldt::test {
 namespace {
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                             DType::i64, DType::i32, DType::u8,   DType::boolean};
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                             DType::i32, DType::u8,  DType::i8,   DType::boolean};
 
 class CudaGather : public testing::Test {
  protected:

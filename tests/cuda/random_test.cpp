@@ -45,8 +45,8 @@ TEST(CudaRandom, RefusesHalves) {
 
 TEST(CudaRamp, HasTheBitsOfTheCpu) {
   const Ramp ramps[] = {{-1, 2, 99, 0, 1}, {0.3, 1e6, 7, -5, 3}, {0, 1, 1, INT64_MAX, 2}};
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean})
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32,
+                            DType::u8, DType::i8, DType::boolean})
     for (const std::int64_t n : {0, 1, 2, 100, 5000})
       for (const Layout layout : {Layout::contiguous, Layout::offset, Layout::stepped})
         for (const Ramp& ramp : ramps) {

@@ -16,8 +16,8 @@
 namespace veldt::fuzz {
 namespace {
 
-constexpr DType kOfNumpy[] = {DType::f32, DType::f64, DType::f16,    DType::i64,
-                              DType::i32, DType::u8,  DType::boolean};
+constexpr DType kOfNumpy[] = {DType::f32, DType::f64, DType::f16, DType::i64,
+                              DType::i32, DType::u8,  DType::i8,  DType::boolean};
 
 NamedTensors arrays() {
   NamedTensors all;

@@ -6,6 +6,7 @@
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"
 #include "tests/train/small_task.h"
+#include "veldt/compress/quantize.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/field/prior.h"
@@ -19,6 +20,7 @@
 #include "veldt/recipe/trained.h"
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/manifest.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -162,6 +164,40 @@ void read_trained(const std::string& bytes) {
                          {"recipe", both["recipe"].dump()},
                          {"facts", both["facts"].dump()}});
   recipe::load(scratch("model"));
+}
+
+// The file of a quantised network, which is used if it can be read.
+void read_quantized(const std::string& bytes) {
+  const recipe::Trained trained = recipe::load(file_of(bytes));
+  const NoGrad off;
+  if (trained.facts.model.input.rank() == 3 && numel(trained.facts.model.input) <= 4096)
+    trained.model(zeros(trained.facts.model.input.with_inserted(0, 1)));
+}
+
+std::vector<std::string> quantized_seeds() {
+  std::vector<std::string> seeds;
+  for (const compress::QuantizeOptions& options :
+       {compress::QuantizeOptions{}, compress::QuantizeOptions{.bits = 4}}) {
+    const recipe::Recipe recipe =
+        recipe::recipe_of({{"data.kind", {"mnist"}},
+                           {"train.epochs", {"1"}},
+                           {"model.layers",
+                            {"Conv2d(2, 3, padding=1)", "BatchNorm2d", "ReLU", "MaxPool2d(6)", "Flatten",
+                             "Linear(32)", "Linear(outputs)"}}},
+                          "a seed");
+    recipe::Facts facts;
+    facts.model = {{1, 12, 12}, DType::f32, 3};
+    facts.classes = {"a", "b", "c"};
+    recipe::Trained made{recipe, facts, recipe::build_model(recipe, facts.model)};
+    made.model.eval();
+    const NoGrad off;
+    const Tensor x = zeros({1, 1, 12, 12});
+    made.quantization = compress::quantize(
+        made.model, options, [&] { made.model(x); }, compress::fold_batch_norms(made.model, x));
+    recipe::save(scratch("made"), made);
+    seeds.push_back(undigested(scratch("made")));
+  }
+  return seeds;
 }
 
 void read_facts(const std::string& bytes) {
@@ -341,6 +377,7 @@ std::vector<Target> model_targets() {
           {"config", read_config, config_seeds},
           {"facts", read_facts, facts_seeds},
           {"trained", read_trained, trained_seeds, recipe::layer_names},
+          {"quantized", read_quantized, quantized_seeds},
           {"known", read_known, known_seeds, known_words},
           {"manifest", read_manifest, manifest_seeds},
           {"resume", resume, resume_seeds}};

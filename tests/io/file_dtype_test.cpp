@@ -16,8 +16,8 @@ template <class T> Tensor converted_from(FileDType type, const std::vector<T>& v
 }
 
 TEST(FileDType, IntegersKeepTheirValues) {
-  EXPECT_EQ(converted_from<std::int8_t>(FileDType::int8, {-128, 0, 127}).values<std::int64_t>(),
-            (std::vector<std::int64_t>{-128, 0, 127}));
+  EXPECT_EQ(converted_from<std::int8_t>(FileDType::int8, {-128, 0, 127}).values<std::int8_t>(),
+            (std::vector<std::int8_t>{-128, 0, 127}));
   EXPECT_EQ(converted_from<std::int16_t>(FileDType::int16, {-32768, 32767}).values<std::int64_t>(),
             (std::vector<std::int64_t>{-32768, 32767}));
   EXPECT_EQ(converted_from<std::uint16_t>(FileDType::uint16, {0, 65535}).values<std::int64_t>(),

@@ -55,6 +55,7 @@ DType expected_dtype(const std::string& descr) {
   if (kind == "f4") return DType::f32;
   if (kind == "f8") return DType::f64;
   if (kind == "u1") return DType::u8;
+  if (kind == "i1") return DType::i8;
   if (kind == "b1") return DType::boolean;
   if (kind == "i4") return DType::i32;
   return DType::i64;

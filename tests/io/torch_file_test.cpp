@@ -32,7 +32,7 @@ const std::string kTorchGolden = VELDT_SOURCE "/tests/golden/torch/";
 
 nlohmann::json golden_torch() { return nlohmann::json::parse(bytes_of(kTorchGolden + "expected.json")); }
 
-const std::set<std::string> kConvertedDTypes = {"int8",   "int16",         "uint16",     "uint32",
+const std::set<std::string> kConvertedDTypes = {"int16",  "uint16",        "uint32",
                                                 "uint64", "float8_e4m3fn", "float8_e5m2"};
 
 double golden_number(const nlohmann::json& value) {
@@ -45,7 +45,7 @@ double golden_number(const nlohmann::json& value) {
 DType dtype_for(const std::string& name) {
   const std::pair<const char*, DType> same[] = {
       {"float32", DType::f32}, {"float64", DType::f64}, {"float16", DType::f16}, {"bfloat16", DType::bf16},
-      {"int32", DType::i32},   {"uint8", DType::u8},    {"bool", DType::boolean}};
+      {"int32", DType::i32},   {"uint8", DType::u8},    {"int8", DType::i8},     {"bool", DType::boolean}};
   for (const auto& [theirs, ours] : same)
     if (name == theirs) return ours;
   return name.starts_with("float8") ? DType::f32 : DType::i64;
@@ -416,8 +416,8 @@ TEST(ReadTorch, DamagedFilesAreReadOrRefused) {
 
 NamedTensors every_dtype() {
   NamedTensors all;
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean})
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32,
+                            DType::u8, DType::i8, DType::boolean})
     all.push_back({str("of.", dtype), Tensor::of({2, 3}, {0, 1, 1, 0, 1, 0}, dtype)});
   all.push_back({"turned", transpose(Tensor::of({2, 3}, {0, 1, 2, 3, 4, 5}))});
   all.push_back({"nothing", empty({0, 4})});

@@ -26,7 +26,7 @@ TEST(OnnxValue, NarrowIntegersWrapAround) {
 
 TEST(OnnxValue, SaysWhatItIs) {
   EXPECT_EQ(Value(zeros({2, 3})).description(), "float[2,3]");
-  EXPECT_EQ(Value(zeros({}, DType::i32), ElementType::int8).description(), "int8[]");
+  EXPECT_EQ(Value(zeros({}, DType::i8), ElementType::int8).description(), "int8[]");
   EXPECT_EQ(Value(Texts{{2}, {"a", "b"}}).description(), "string[2]");
   EXPECT_EQ(Value::sequence({Value(zeros({1})), Value(zeros({1}))}).description(), "a sequence of 2");
   EXPECT_EQ(Value::optional({}).description(), "an empty optional");
@@ -36,7 +36,7 @@ TEST(OnnxValue, OfAnotherKindIsRefused) {
   EXPECT_THROW(Value(Texts{{1}, {"a"}}).tensor(), Error);
   EXPECT_THROW(Value(zeros({1})).items(), Error);
   EXPECT_THROW(Value().tensor(), Error);
-  EXPECT_THROW(Value(zeros({1}), ElementType::int8), Error) << "int8 is held in i32";
+  EXPECT_THROW(Value(zeros({1}), ElementType::int8), Error) << "int8 is held in i8";
   EXPECT_THROW(held_as(ElementType::complex64), Error);
 }
 

@@ -26,9 +26,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using I64 = std::int64_t;
 
-constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                          DType::i64, DType::i32, DType::u8,   DType::boolean};
-constexpr DType kWhole[] = {DType::i64, DType::i32, DType::u8};
+constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                          DType::i32, DType::u8,  DType::i8,   DType::boolean};
+constexpr DType kWhole[] = {DType::i64, DType::i32, DType::u8, DType::i8};
 
 std::vector<double> numbers(const Tensor& x) { return to(x.detach(), DType::f64).values<double>(); }
 Tensor of(DType dtype, std::initializer_list<double> values) {

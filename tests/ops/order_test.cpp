@@ -31,8 +31,8 @@ namespace veldt {
 namespace {
 
 using I64 = std::int64_t;
-constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                          DType::i64, DType::i32, DType::u8,   DType::boolean};
+constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::f16,    DType::i64,
+                          DType::i32, DType::u8,  DType::i8,   DType::boolean};
 
 // Few numbers, so that many are equal; of floats both zeros, infinities and NaN of both signs among them.
 Tensor tied(I64 n, DType t, Rng& rng) {

@@ -20,8 +20,8 @@ using nlohmann::json;
 using Tensors = std::vector<Tensor>;
 
 inline DType dtype_named(const std::string& name) {
-  for (const DType t :
-       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean})
+  for (const DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8,
+                        DType::i8, DType::boolean})
     if (name == name_of(t)) return t;
   throw ConfigError(str("there is no dtype ", name), "the driver sent it", "fix the driver");
 }

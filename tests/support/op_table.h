@@ -106,10 +106,11 @@ std::vector<OpRow> attention_rows();
 std::vector<OpRow> convolution_rows();
 std::vector<OpRow> norm_rows();
 std::vector<OpRow> create_rows();
+std::vector<OpRow> quantize_rows();
 inline constexpr std::vector<OpRow> (*kFamilies[])() = {
-    unary_rows,  activation_rows,  binary_rows,      reduce_rows,   shape_rows,
-    matmul_rows, convolution_rows, mlp_rows,         pooling_rows,  create_rows,
-    line_rows,   arrange_rows,     interpolate_rows, distance_rows, index_rows,
-    grid_rows,   norm_rows,        recurrent_rows,   attention_rows};
+    unary_rows,  activation_rows,  binary_rows,      reduce_rows,    shape_rows,
+    matmul_rows, convolution_rows, mlp_rows,         pooling_rows,   create_rows,
+    line_rows,   arrange_rows,     interpolate_rows, distance_rows,  index_rows,
+    grid_rows,   norm_rows,        recurrent_rows,   attention_rows, quantize_rows};
 
 }  // namespace veldt::test

@@ -95,8 +95,8 @@ TEST(FromBlob, RefusesWhatIsNoMemoryOfATensor) {
 }
 
 TEST(Dlpack, GivesBackWhatItTook) {
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32,
+                            DType::u8, DType::i8, DType::boolean}) {
     const Tensor x = transpose(to(Tensor::of({2, 3}, {0, 1, 0, 1, 1, 0}), dtype));
     const Tensor y = from_dlpack(to_dlpack(x));
     EXPECT_EQ(y.view().data, x.view().data);

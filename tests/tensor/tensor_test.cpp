@@ -121,8 +121,8 @@ TEST(Tensor, GivesItsItemWithoutLosingADigit) {
 }
 
 TEST(Tensor, GoesThroughBytesInAnyDtype) {
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32,
+                            DType::u8, DType::i8, DType::boolean}) {
     const Tensor t = Tensor::of({2, 3}, {1, 0, 3, 0, 5, 6}, dtype);
     const std::vector<std::byte> bytes = transpose(t).bytes();
     ASSERT_EQ(bytes.size(), 6 * size_of(dtype));

@@ -103,6 +103,7 @@ ExportedNetwork field_to_export(const std::string& path) {
 
 ExportedNetwork recipe_to_export(const std::string& path) {
   recipe::Trained trained = recipe::load(path);
+  compress::unlink_layers(trained.model);
   const recipe::ModelFacts& facts = trained.facts.model;
   Rng rng(1);
   const auto example = [&](const Shape& shape) {

@@ -2,6 +2,7 @@
 #include <CLI/App.hpp>
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -36,6 +36,7 @@ struct GridLayout;      // core/grid.h
 struct GridDerivative;  // core/grid.h
 struct ConvLayout;      // core/convolution.h
 struct FrozenConv;      // core/convolution.h
+struct QuantizedConv;   // core/quantized.h
 enum class ConvPart : std::uint8_t;
 struct PoolLayout;  // core/pooling.h
 
@@ -61,6 +62,8 @@ struct Backend {
   std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
   // Whether convolve_frozen is faster here than convolve, and may be called.
   bool (*freezes_convolutions)() = nullptr;
+  // Whether convolve_quantized and multiply_narrow are there. Null: no.
+  bool (*multiplies_integers)() = nullptr;
   // Steps that it records and replays by itself.
   const DeviceSteps* steps = nullptr;
   // Free bytes of the device's memory.

@@ -24,7 +24,7 @@ struct DTypes {
     return {(bits | ... | (1u << static_cast<int>(more)))};
   }
 };
-inline constexpr DTypes kAnyDType{0xFF};
+inline constexpr DTypes kAnyDType{0x1FF};
 inline constexpr DTypes kF32F64 = DTypes{}.with(DType::f32, DType::f64);
 inline constexpr DTypes kFloats = kF32F64.with(DType::bf16, DType::f16);
 // "f32 and f64"

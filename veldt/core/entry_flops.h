@@ -7,6 +7,7 @@
 
 #include "veldt/core/convolution.h"
 #include "veldt/core/mlp.h"
+#include "veldt/core/quantized.h"
 #include "veldt/core/view.h"
 
 namespace veldt::entry_flops {
@@ -37,6 +38,10 @@ inline constexpr auto convolution_flops = [](Views v, const ConvLayout& layout, 
 inline constexpr auto frozen_convolution_flops = [](Views v, const FrozenConv& c, const auto&...) {
   return ConvSizes(c.layout, ConvViews(ConvPart::output, v[0], v[1], v[4])).flops();
 };
+inline constexpr auto quantized_flops = [](Views v, const QuantizedConv& c, const auto&...) {
+  return ConvSizes(c.layout, ConvViews(ConvPart::output, v[0], v[1], v[6])).flops();
+};
+inline constexpr auto narrow_flops = [](Views v, const auto&...) { return 2 * count(v[4]) * size(v[0], 1); };
 inline constexpr auto stack_flops = [](Views v, const MlpStep& step, const auto&...) {
   return step.flops(v[MlpStep::x].shape[0], v[MlpStep::dx].data != nullptr);
 };

@@ -38,6 +38,7 @@ BinaryRow best_compare_row(int op, DType dtype) {
     case DType::f64: return compare_row_of<double>(op, CompareOps());
     case DType::i64: return compare_row_of<std::int64_t>(op, CompareOps());
     case DType::i32: return compare_row_of<std::int32_t>(op, CompareOps());
+    case DType::i8: return compare_row_of<std::int8_t>(op, CompareOps());
     case DType::u8:
     case DType::boolean: break;
   }

@@ -9,8 +9,8 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "veldt/cpu/amx.h"
 
 #define VELDT_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define VELDT_AMX __attribute__((target("avx512f,amx-tile,amx-bf16")))
@@ -142,23 +142,9 @@ void nothing() {}
 
 // --- AMX: eight tiles of 16 rows of 64 bytes; four hold sums, two a left side and two a right one.
 
-// GCC's tile loads do not declare that they read memory.
-inline void memory_is_read() { asm volatile("" ::: "memory"); }
-
-VELDT_AMX void begin_amx() {
-  struct alignas(64) Config {
-    std::uint8_t palette = 1, start = 0, reserved[14] = {};
-    std::uint16_t bytes_a_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-    std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-  };
-  static constexpr Config config;
-  asm volatile("ldtilecfg %0" ::"m"(config));
-}
-VELDT_AMX void end_amx() { _tile_release(); }
-
 VELDT_AMX void product_amx(const Bf16* a, std::int64_t panel_stride, std::int64_t panels, const Bf16* w,
                            const float* bias, float* z, std::int64_t stride) {
-  memory_is_read();
+  amx::memory_is_read();
   _tile_loadd(0, bias, 0);  // a step of 0 gives every row the same 16 numbers
   _tile_loadd(1, bias + 16, 0);
   _tile_loadd(2, bias, 0);
@@ -178,12 +164,12 @@ VELDT_AMX void product_amx(const Bf16* a, std::int64_t panel_stride, std::int64_
   _tile_stored(1, z + 16, bytes);
   _tile_stored(2, z + 16 * stride, bytes);
   _tile_stored(3, z + 16 * stride + 16, bytes);
-  memory_is_read();
+  amx::memory_is_read();
 }
 
 VELDT_AMX void outer_amx(const Bf16* d, std::int64_t column_stride, const Bf16* a, std::int64_t rows,
                          float* out) {
-  memory_is_read();
+  amx::memory_is_read();
   _tile_loadd(0, out, 128);
   _tile_loadd(1, out + 16, 128);
   _tile_loadd(2, out + 16 * kBlock, 128);
@@ -203,23 +189,11 @@ VELDT_AMX void outer_amx(const Bf16* d, std::int64_t column_stride, const Bf16* 
   _tile_stored(1, out + 16, 128);
   _tile_stored(2, out + 16 * kBlock, 128);
   _tile_stored(3, out + 16 * kBlock + 16, 128);
-  memory_is_read();
-}
-
-// Linux enables the tiles for a process on request.
-bool tiles_are_lent() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
-bool has_amx_bf16() {
-  unsigned a, b, c, d = 0;
-  asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
-  return (d >> 22 & 1) != 0 && (d >> 24 & 1) != 0;  // AMX-BF16, AMX-TILE
+  amx::memory_is_read();
 }
 
 constexpr Bf16Kernels kDot = {false, nothing, nothing, product_dp, outer_dp, pack};
-constexpr Bf16Kernels kAmx = {true, begin_amx, end_amx, product_amx, outer_amx, pack};
+constexpr Bf16Kernels kAmx = {true, amx::begin, amx::end, product_amx, outer_amx, pack};
 
 }  // namespace
 
@@ -228,7 +202,7 @@ const Bf16Kernels* bf16_kernels() {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512bw") || !bf16_finish())
       return nullptr;
-    return has_amx_bf16() && tiles_are_lent() ? &kAmx : &kDot;
+    return amx::has(amx::kBf16) && amx::tiles_are_lent() ? &kAmx : &kDot;
   }();
   return kernels;
 }

@@ -271,6 +271,12 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return Reduction<std::uint8_t, std::int64_t, std::uint8_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
     return Reduction<std::uint8_t, std::uint8_t, std::uint8_t>(op, x, out).run();
+  if (from == DType::i8 && to == DType::i64)
+    return Reduction<std::int8_t, std::int64_t, std::int64_t>(op, x, out).run();
+  if (from == DType::i8 && to == from && op == ReduceOp::prod)
+    return Reduction<std::int8_t, std::int64_t, std::int8_t>(op, x, out).run();
+  if (from == DType::i8 && to == from && op != ReduceOp::sum)
+    return Reduction<std::int8_t, std::int8_t, std::int8_t>(op, x, out).run();
   refuse_dtypes(kName, "reduce", from, to);
 }
 

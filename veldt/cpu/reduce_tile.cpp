@@ -34,6 +34,10 @@ template <class Acc> HWY_INLINE V<Acc> load(const std::uint8_t* p) requires(size
   const hn::Rebind<std::int32_t, D<Acc>> four;
   return hn::PromoteTo(D<Acc>(), hn::PromoteTo(four, hn::LoadU(hn::Rebind<std::uint8_t, D<Acc>>(), p)));
 }
+template <class Acc> HWY_INLINE V<Acc> load(const std::int8_t* p) requires(sizeof(Acc) == 8) {
+  const hn::Rebind<std::int32_t, D<Acc>> four;
+  return hn::PromoteTo(D<Acc>(), hn::PromoteTo(four, hn::LoadU(hn::Rebind<std::int8_t, D<Acc>>(), p)));
+}
 template <class Acc> HWY_INLINE V<Acc> load(const scalar::BFloat16* p) {
   const hn::Rebind<float, D<Acc>> f;
   const hn::RebindToUnsigned<decltype(f)> bits;
@@ -277,7 +281,13 @@ void tile_i32(ReduceOp op, const std::int32_t* x, const ReduceTile& t, std::int6
 void tile_u8(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::int64_t* acc) {
   tile_of(op, x, t, acc);
 }
+void tile_i8(ReduceOp op, const std::int8_t* x, const ReduceTile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
 void extremes_u8(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::uint8_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void extremes_i8(ReduceOp op, const std::int8_t* x, const ReduceTile& t, std::int8_t* acc) {
   tile_of(op, x, t, acc);
 }
 
@@ -295,6 +305,8 @@ VELDT_EXPORT(tile_i64);
 VELDT_EXPORT(tile_i32);
 VELDT_EXPORT(tile_u8);
 VELDT_EXPORT(extremes_u8);
+VELDT_EXPORT(tile_i8);
+VELDT_EXPORT(extremes_i8);
 }  // namespace
 
 void reduce_tile(ReduceOp op, const float* x, const ReduceTile& t, double* acc) {
@@ -320,6 +332,12 @@ void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::i
 }
 void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::uint8_t* acc) {
   VELDT_DISPATCH(extremes_u8)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::int8_t* x, const ReduceTile& t, std::int64_t* acc) {
+  VELDT_DISPATCH(tile_i8)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::int8_t* x, const ReduceTile& t, std::int8_t* acc) {
+  VELDT_DISPATCH(extremes_i8)(op, x, t, acc);
 }
 
 }  // namespace veldt::cpu

@@ -23,7 +23,9 @@ void reduce_tile(ReduceOp op, const scalar::Float16* x, const ReduceTile& tile, 
 void reduce_tile(ReduceOp op, const std::int64_t* x, const ReduceTile& tile, std::int64_t* acc);
 void reduce_tile(ReduceOp op, const std::int32_t* x, const ReduceTile& tile, std::int64_t* acc);
 void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& tile, std::int64_t* acc);
+void reduce_tile(ReduceOp op, const std::int8_t* x, const ReduceTile& tile, std::int64_t* acc);
 // Only max and min, which need no more memory than an element.
 void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& tile, std::uint8_t* acc);
+void reduce_tile(ReduceOp op, const std::int8_t* x, const ReduceTile& tile, std::int8_t* acc);
 
 }  // namespace veldt::cpu

@@ -44,7 +44,7 @@ using RandomRow = void (*)(RandomKind, const Rng&, std::uint64_t first, void* ou
 // ramp.cpp: elements begin .. begin + n - 1
 using RampRow = void (*)(const Ramp&, std::int64_t begin, void* row, std::int64_t stride, std::int64_t n);
 
-// whole.cpp: of i64, i32, u8 or booleans, of UnaryOps and BinaryOps. Throw DeviceError if the formula has
+// whole.cpp: of whole numbers or booleans, of UnaryOps and BinaryOps. Throw DeviceError if the formula has
 // none.
 UnaryForward whole_unary_row(int op, DType dtype);
 BinaryRow whole_row(int op, DType dtype);

@@ -79,11 +79,13 @@ template <class I, class... Op> UnaryForward unary_row_of(int op, TypeList<Op...
 BinaryRow best_row(int op, DType dtype) {
   if (dtype == DType::i64) return row_of<std::int64_t>(op, BinaryOps());
   if (dtype == DType::i32) return row_of<std::int32_t>(op, BinaryOps());
+  if (dtype == DType::i8) return row_of<std::int8_t>(op, BinaryOps());
   return row_of<std::uint8_t>(op, BinaryOps());  // booleans too
 }
 UnaryForward best_unary_row(int op, DType dtype) {
   if (dtype == DType::i64) return unary_row_of<std::int64_t>(op, UnaryOps());
   if (dtype == DType::i32) return unary_row_of<std::int32_t>(op, UnaryOps());
+  if (dtype == DType::i8) return unary_row_of<std::int8_t>(op, UnaryOps());
   return unary_row_of<std::uint8_t>(op, UnaryOps());
 }
 

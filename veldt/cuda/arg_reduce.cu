@@ -55,6 +55,7 @@ void arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
     case DType::f64: return run_arg_reduce<double>(op, x, dim, out);
     case DType::i64: return run_arg_reduce<std::int64_t>(op, x, dim, out);
     case DType::i32: return run_arg_reduce<std::int32_t>(op, x, dim, out);
+    case DType::i8: return run_arg_reduce<std::int8_t>(op, x, dim, out);
     case DType::u8:
     case DType::boolean: return run_arg_reduce<std::uint8_t>(op, x, dim, out);
     case DType::bf16: return run_arg_reduce<scalar::BFloat16>(op, x, dim, out);

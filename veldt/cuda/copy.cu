@@ -57,6 +57,7 @@ __global__ void __launch_bounds__(kThreads) convert_kernel(ElementWalk w, Memory
       case DType::f16: store_as<scalar::Float16>(to.data, p.at[1], p.count, x); break;
       case DType::i64: store_as<std::int64_t>(to.data, p.at[1], p.count, x); break;
       case DType::i32: store_as<std::int32_t>(to.data, p.at[1], p.count, x); break;
+      case DType::i8: store_as<std::int8_t>(to.data, p.at[1], p.count, x); break;
       case DType::u8: store_as<std::uint8_t>(to.data, p.at[1], p.count, x); break;
       case DType::boolean: store_as<bool>(to.data, p.at[1], p.count, x); break;
     }

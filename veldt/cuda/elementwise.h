@@ -117,6 +117,7 @@ __device__ inline void load(const Memory& m, std::int64_t at, int count, bool re
   } else {
     if (m.type == DType::i64) return load_as<std::int64_t>(m.data, at, count, repeats, x);
     if (m.type == DType::i32) return load_as<std::int32_t>(m.data, at, count, repeats, x);
+    if (m.type == DType::i8) return load_as<std::int8_t>(m.data, at, count, repeats, x);
     load_as<std::uint8_t>(m.data, at, count, repeats, x);
   }
 }
@@ -131,6 +132,7 @@ __device__ inline void store(const Memory& m, std::int64_t at, int count, const 
   } else {
     if (m.type == DType::i64) return store_as<std::int64_t>(m.data, at, count, x);
     if (m.type == DType::i32) return store_as<std::int32_t>(m.data, at, count, x);
+    if (m.type == DType::i8) return store_as<std::int8_t>(m.data, at, count, x);
     store_as<std::uint8_t>(m.data, at, count, x);
   }
 }

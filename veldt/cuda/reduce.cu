@@ -108,6 +108,8 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return run_reduce<std::int32_t, std::int64_t>(op, x, out);
   if (bytes && (to == DType::i64 || (to == from && op != ReduceOp::sum)))
     return run_reduce<std::uint8_t, std::int64_t>(op, x, out);
+  if (from == DType::i8 && (to == DType::i64 || (to == from && op != ReduceOp::sum)))
+    return run_reduce<std::int8_t, std::int64_t>(op, x, out);
   refuse_dtypes(kName, "reduce", from, to);
 }
 

@@ -43,6 +43,7 @@ __device__ std::uint64_t key_of(const Sorting& s, const void* x, std::int64_t at
     case DType::f16: key = key_as<scalar::Float16>(x, at); break;
     case DType::i64: key = key_as<std::int64_t>(x, at); break;
     case DType::i32: key = key_as<std::int32_t>(x, at); break;
+    case DType::i8: key = key_as<std::int8_t>(x, at); break;
     default: key = key_as<std::uint8_t>(x, at);
   }
   return s.descending ? ~key : key;

@@ -22,7 +22,7 @@ constexpr FileDTypeRow kFileDTypes[] = {
     {"bfloat16", 2, DType::bf16, false},  {"float16", 2, DType::f16, false},
     {"int64", 8, DType::i64, false},      {"int32", 4, DType::i32, false},
     {"uint8", 1, DType::u8, false},       {"bool", 1, DType::boolean, false},
-    {"int8", 1, DType::i64, true},        {"int16", 2, DType::i64, true},
+    {"int8", 1, DType::i8, false},        {"int16", 2, DType::i64, true},
     {"uint16", 2, DType::i64, true},      {"uint32", 4, DType::i64, true},
     {"uint64", 8, DType::i64, true},      {"float8_e4m3fn", 1, DType::f32, true},
     {"float8_e5m2", 1, DType::f32, true},
@@ -55,7 +55,6 @@ bool is_converted(FileDType type) { return dtype_row(type).converted; }
 
 std::string convert(FileDType type, std::span<const std::byte> bytes, const Tensor& to) {
   switch (type) {
-    case FileDType::int8: widen_integers<std::int8_t>(bytes, to); break;
     case FileDType::int16: widen_integers<std::int16_t>(bytes, to); break;
     case FileDType::uint16: widen_integers<std::uint16_t>(bytes, to); break;
     case FileDType::uint32: widen_integers<std::uint32_t>(bytes, to); break;

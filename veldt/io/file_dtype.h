@@ -29,8 +29,8 @@ enum class FileDType : std::uint8_t {
   int64,
   int32,
   uint8,
-  boolean,  // as Veldt has them
-  int8,
+  boolean,
+  int8,  // as Veldt has them
   int16,
   uint16,
   uint32,

@@ -20,7 +20,7 @@ struct KnownType {
   std::size_t bytes;
   DType dtype;
 };
-constexpr KnownType kIdxTypes[] = {{0x08, 1, DType::u8},  {0x09, 1, DType::i32}, {0x0B, 2, DType::i32},
+constexpr KnownType kIdxTypes[] = {{0x08, 1, DType::u8},  {0x09, 1, DType::i8},  {0x0B, 2, DType::i32},
                                    {0x0C, 4, DType::i32}, {0x0D, 4, DType::f32}, {0x0E, 8, DType::f64}};
 
 [[noreturn]] void fail_on_idx(const std::string& path, const std::string& why) {
@@ -93,15 +93,14 @@ Tensor read_idx(const std::string& path) {
     if (file.read(&more, 1) > 0)
       fail_on_idx(path, str("it is longer than the ", header.shape, " that its header says"));
   };
-  if (header.type.dtype == DType::u8) {
-    const Tensor out = empty(header.shape, DType::u8);
-    read_all(out.data<std::uint8_t>());
+  if (header.type.bytes == 1) {
+    const Tensor out = empty(header.shape, header.type.dtype);
+    read_all(out.view().data);
     return out;
   }
   std::vector<unsigned char> packed(bytes);
   read_all(packed.data());
   switch (header.type.code) {
-    case 0x09: return converted<std::int8_t, std::uint8_t>(packed, header);
     case 0x0B: return converted<std::int16_t, std::uint16_t>(packed, header);
     case 0x0C: return converted<std::int32_t, std::uint32_t>(packed, header);
     case 0x0D: return converted<float, std::uint32_t>(packed, header);

@@ -24,6 +24,7 @@ const char* storage_of(DType dtype) {
     case DType::i64: return "LongStorage";
     case DType::i32: return "IntStorage";
     case DType::u8: return "ByteStorage";
+    case DType::i8: return "CharStorage";
     case DType::boolean: return "BoolStorage";
   }
   return "?";

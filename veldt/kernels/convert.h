@@ -86,8 +86,8 @@ template <class To, class From> constexpr To store(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Floats hold the bounds of u8, doubles those of i32. The largest i64 is not a double: `inside` is the
-    // largest double that fits.
+    // Floats hold the bounds of u8 and i8, doubles those of i32. The largest i64 is not a double: `inside` is
+    // the largest double that fits.
     using Number = std::conditional_t<sizeof(To) == 1, From, double>;
     constexpr Number low = static_cast<Number>(std::numeric_limits<To>::min());
     constexpr Number high = static_cast<Number>(std::numeric_limits<To>::max());
@@ -111,6 +111,7 @@ template <class Fn> void with_type(DType t, Fn fn) {
     case DType::i64: return fn(std::int64_t());
     case DType::i32: return fn(std::int32_t());
     case DType::u8: return fn(std::uint8_t());
+    case DType::i8: return fn(std::int8_t());
     case DType::boolean: return fn(bool());
   }
 }

@@ -45,7 +45,7 @@ class SameConv2d : public nn::Conv2d {
     };
     const std::int64_t rows = missing(x.size(2)), columns = missing(x.size(3));
     const PerDim before = {rows / 2, columns / 2}, after = {rows - rows / 2, columns - columns / 2};
-    return conv2d(x, weight(), bias(), {.stride = stride_, .padding = {before, after}, .groups = groups_});
+    return convolved(x, {.stride = stride_, .padding = {before, after}, .groups = groups_});
   }
 
  private:
@@ -71,14 +71,14 @@ class LiteBlock : public nn::Module {
 
   Tensor forward(const Tensor& x) const override {
     Tensor y = x;
-    if (expand_conv_) y = relu6((*bn0_)((*expand_conv_)(y)));
-    y = relu6(bn1_(depthwise_conv_(y)));
+    if (expand_conv_) y = relu6_((*bn0_)((*expand_conv_)(y)));
+    y = relu6_(bn1_(depthwise_conv_(y)));
     y = bn2_(project_conv_(y));
     return drop_connect_ ? (*drop_connect_)(y) + x : y;
   }
   void fields(nn::Fields& f) override {
     f("_expand_conv", expand_conv_)("_bn0", bn0_)("_depthwise_conv", depthwise_conv_)("_bn1", bn1_);
-    f("_project_conv", project_conv_)("_bn2", bn2_)("drop_connect", drop_connect_);
+    f("_project_conv", project_conv_)("_bn2", bn2_)("drop_connect", drop_connect_)("relu6", relu6_);
   }
 
  private:
@@ -89,6 +89,7 @@ class LiteBlock : public nn::Module {
   SameConv2d project_conv_;
   nn::BatchNorm2d bn2_;
   std::optional<nn::StochasticDepth> drop_connect_;
+  nn::ReLU6 relu6_;
 };
 
 // The paper's table 1.
@@ -120,13 +121,13 @@ class EfficientNetLite0 : public nn::Module {
   }
 
   Tensor forward(const Tensor& x) const override {
-    Tensor y = relu6(bn0_(conv_stem_(x)));
+    Tensor y = relu6_(bn0_(conv_stem_(x)));
     for (const LiteBlock& block : blocks_) y = block(y);
-    return fc_(dropout_(mean(relu6(bn1_(conv_head_(y))), {2, 3})));
+    return fc_(dropout_(mean(relu6_(bn1_(conv_head_(y))), {2, 3})));
   }
   void fields(nn::Fields& f) override {
     f("_conv_stem", conv_stem_)("_bn0", bn0_)("_blocks", blocks_)("_conv_head", conv_head_)("_bn1", bn1_);
-    f("dropout", dropout_)("_fc", fc_);
+    f("dropout", dropout_)("_fc", fc_)("relu6", relu6_);
   }
 
  private:
@@ -137,6 +138,7 @@ class EfficientNetLite0 : public nn::Module {
   nn::BatchNorm2d bn1_;
   nn::Dropout dropout_;
   nn::Linear fc_;
+  nn::ReLU6 relu6_;
 };
 
 }  // namespace

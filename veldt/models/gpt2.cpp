@@ -39,14 +39,16 @@ const Gpt2Options& checked(const Gpt2Options& o) {
 
 Gpt2::Conv1D::Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& rng)
     : LoraLayer(true), bias(nn::parameter(zeros({out}))) {
-  weight_ = nn::parameter(empty({in, out}));
-  nn::init::normal(weight_, 0, deviation, rng);
+  const Tensor weight = nn::parameter(empty({in, out}));
+  nn::init::normal(weight, 0, deviation, rng);
+  weight_ = weight;
 }
 
-Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return with_lora(matmul(x, weight_) + bias, x); }
+Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return with_lora(product(x, bias), x); }
 
 void Gpt2::Conv1D::fields(nn::Fields& f) {
-  f("weight", weight_)("bias", bias);
+  weight_.fields(f, "weight");
+  f("bias", bias);
   lora_fields(f);
 }
 
@@ -88,9 +90,7 @@ std::string Gpt2::title() const {
   return str("Gpt2(", options_.n_layer, ", ", options_.n_embd, ", ", options_.n_head, ')');
 }
 
-Tensor Gpt2::head(const Tensor& x) const {
-  return lm_head_ ? (*lm_head_)(x) : linear(x, transformer_.wte.weight());
-}
+Tensor Gpt2::head(const Tensor& x) const { return lm_head_ ? (*lm_head_)(x) : transformer_.wte.scores(x); }
 
 Tensor Gpt2::body(const Tensor& ids, std::int64_t first, KeyValueCache* cache) const {
   const Tensor places = arange(ids.size(1), DType::i64, ids.device()) + first;

@@ -41,6 +41,7 @@ class Gpt2 final : public CausalModel {
     Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& rng);
     Tensor forward(const Tensor& x) const override;
     void fields(nn::Fields& f) override;
+    std::vector<Named> weights() override { return {{"weight", &weight_, Use::product, true}}; }
     std::string title() const override;
     Tensor bias;
   };

@@ -111,7 +111,7 @@ std::string Llama::title() const {
 }
 
 Tensor Llama::head(const Tensor& x) const {
-  return lm_head_ ? (*lm_head_)(x) : linear(x, model_.embed_tokens.weight());
+  return lm_head_ ? (*lm_head_)(x) : model_.embed_tokens.scores(x);
 }
 
 Tensor Llama::body(const Tensor& ids, std::int64_t first, KeyValueCache* cache) const {

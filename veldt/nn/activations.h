@@ -17,7 +17,11 @@ template <Tensor (*kFunction)(const Tensor&)> class Activation : public Module {
 };
 
 struct ReLU : Activation<relu> {};
-struct ReLU6 : Activation<relu6> {};
+// Bytes between layers of integers (compress/quantize.h) stay what they are: their range was seen behind it,
+// so it ends at 6 at most.
+struct ReLU6 : Activation<relu6> {
+  Tensor forward(const Tensor& x) const override { return x.dtype() == DType::u8 ? x : relu6(x); }
+};
 struct SELU : Activation<selu> {};
 struct GELU : Activation<gelu> {};
 struct GELUTanh : Activation<gelu_tanh> {};

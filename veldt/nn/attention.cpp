@@ -91,15 +91,17 @@ MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, Mu
   if (heads < 1 || size % heads != 0)
     throw ConfigError(str("cannot build MultiheadAttention(", size, ", ", heads, ")"),
                       "the size is shared out among the heads", "give a number of heads that divides it");
-  weight_ = parameter(empty({3 * size, size}, o.dtype, o.device));
-  init::xavier_uniform(weight_, 1, rng);
+  const Tensor weight = parameter(empty({3 * size, size}, o.dtype, o.device));
+  init::xavier_uniform(weight, 1, rng);
+  weight_ = weight;
   if (!o.bias) return;
   in_bias_ = parameter(zeros({3 * size}, o.dtype, o.device));
   Tensor(out_.bias()).detach().assign(zeros({size}, o.dtype, o.device));
 }
 
 void MultiheadAttention::fields(Fields& f) {
-  f("in_proj_weight", weight_)("in_proj_bias", in_bias_);
+  weight_.fields(f, "in_proj_weight");
+  f("in_proj_bias", in_bias_);
   lora_fields(f);
   f("out_proj", out_)("dropout", dropout_);
 }
@@ -140,7 +142,7 @@ Tensor MultiheadAttention::attended(const Tensor& query, const Tensor& key, cons
   std::array<Tensor, 3> parts;
   // The same tensor, not only the same memory: x.detach() gets no gradients.
   if (query.impl() == key.impl() && key.impl() == value.impl()) {
-    const Tensor all = with_lora(linear(q, weight_, in_bias_), q);
+    const Tensor all = with_lora(product(q, in_bias_), q);
     if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));
     for (std::int64_t i = 0; i < 3; ++i)
       parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));

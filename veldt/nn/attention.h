@@ -47,6 +47,7 @@ class MultiheadAttention : public LoraLayer {
   // {query, key, value} -> {output}
   TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
+  std::vector<Named> weights() override { return {{"in_proj_weight", &weight_, Use::product, true}}; }
   std::string title() const override;
 
  private:

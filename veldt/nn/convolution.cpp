@@ -55,15 +55,15 @@ void make(const std::string& layer, std::int64_t first, std::int64_t second, con
   init::uniform(bias, -bound, bound, rng);
 }
 
-Shape kernel_of(const Tensor& weight) {
+Shape kernel_of(const Shape& weight) {
   Shape kernel;
-  for (int d = 2; d < weight.rank(); ++d) kernel.push_back(weight.size(d));
+  for (int d = 2; d < weight.rank(); ++d) kernel.push_back(weight[d]);
   return kernel;
 }
 
 // Each element of the smaller side (the input of a transpose) is multiplied with a channel of weights.
-double flops_of(const Tensor& weight, const Shape& shape) {
-  return 2 * static_cast<double>(weight.size(1)) * static_cast<double>(numel(kernel_of(weight))) *
+double flops_of(const Shape& weight, const Shape& shape) {
+  return 2 * static_cast<double>(weight[1]) * static_cast<double>(numel(kernel_of(weight))) *
          static_cast<double>(numel(shape));
 }
 
@@ -77,19 +77,18 @@ Conv<kDims>::Conv(std::int64_t in, std::int64_t out, PerDim kernel, ConvLayerOpt
                .groups = options.groups,
                .padding_mode = options.padding_mode} {
   const Shape sizes = kernel.of(kDims);
+  Tensor weight;
   make(str("Conv", kDims, "d(", in, ", ", out, ", ", numbers_text(sizes), ")"), out, in, sizes, out, options,
-       rng, weight_, bias_);
+       rng, weight, bias_);
+  weight_ = weight;
 }
 
-template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const {
-  if constexpr (kDims == 1) return conv1d(x, weight_, bias_, options_);
-  if constexpr (kDims == 2) return conv2d(x, weight_, bias_, options_);
-  return conv3d(x, weight_, bias_, options_);
-}
+template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const { return convolved(x, options_); }
 
 template <int kDims> std::string Conv<kDims>::title() const {
-  std::string text = str("Conv", kDims, "d(", weight_.size(1) * options_.groups, ", ", weight_.size(0), ", ",
-                         numbers_text(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)));
+  std::string text =
+      str("Conv", kDims, "d(", weight_.size(1) * options_.groups, ", ", weight_.size(0), ", ",
+          numbers_text(kernel_of(weight_.shape())), unless(1, "stride", options_.stride.of(kDims)));
   const ConvPadding& padding = options_.padding;
   const Shape before = padding.before().of(kDims), after = padding.after().of(kDims);
   text += padding.same() ? ", padding same"
@@ -102,7 +101,7 @@ template <int kDims> std::string Conv<kDims>::title() const {
 }
 
 template <int kDims> double Conv<kDims>::flops(const Shape&, const Shape& output) const {
-  return flops_of(weight_, output);
+  return flops_of(weight_.shape(), output);
 }
 
 template <int kDims>
@@ -126,7 +125,7 @@ template <int kDims> Tensor ConvTranspose<kDims>::forward(const Tensor& x) const
 
 template <int kDims> std::string ConvTranspose<kDims>::title() const {
   return str("ConvTranspose", kDims, "d(", weight_.size(0), ", ", weight_.size(1) * options_.groups, ", ",
-             numbers_text(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)),
+             numbers_text(kernel_of(weight_.shape())), unless(1, "stride", options_.stride.of(kDims)),
              unless(0, "padding", options_.padding.of(kDims)),
              unless(0, "output padding", options_.output_padding.of(kDims)),
              unless(1, "dilation", options_.dilation.of(kDims)), unless(1, "groups", {options_.groups}),
@@ -134,7 +133,7 @@ template <int kDims> std::string ConvTranspose<kDims>::title() const {
 }
 
 template <int kDims> double ConvTranspose<kDims>::flops(const Shape& input, const Shape&) const {
-  return flops_of(weight_, input);
+  return flops_of(weight_.shape(), input);
 }
 
 template class Conv<1>;

@@ -5,6 +5,7 @@
 
 #include "veldt/nn/init.h"
 #include "veldt/nn/module.h"
+#include "veldt/nn/weight.h"
 #include "veldt/ops/convolution.h"
 
 namespace veldt::nn {
@@ -24,7 +25,7 @@ struct ConvLayerOptions {
 // x [n, in, spatial ..] or [in, spatial ..] -> [n, out, ..] or [out, ..]; "weight" [out, in / groups, kernel
 // ..], "bias" [out]. Both start as U(-b, b), b = 1 / sqrt(in / groups times the kernel's elements), the
 // weight drawn first.
-template <int kDims> class Conv : public Module {
+template <int kDims> class Conv : public Module, public Quantizable {
  public:
   // Throws ConfigError for sizes below 1 and groups that do not divide the channels; a call, as conv2d().
   Conv(std::int64_t in, std::int64_t out, PerDim kernel, ConvLayerOptions options = {},
@@ -32,16 +33,28 @@ template <int kDims> class Conv : public Module {
   Conv(std::int64_t in, std::int64_t out, PerDim kernel, Rng& rng) : Conv(in, out, kernel, {}, rng) {}
 
   Tensor forward(const Tensor& x) const override;
-  void fields(Fields& f) override { f("weight", weight_)("bias", bias_); }
+  void fields(Fields& f) override {
+    weight_.fields(f, "weight");
+    f("bias", bias_);
+  }
+  std::vector<Named> weights() override { return {{"weight", &weight_, Use::convolution, true}}; }
+  Tensor* bias_of_product() override { return &bias_; }
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
 
-  const Tensor& weight() const { return weight_; }
-  const Tensor& bias() const { return bias_; }  // undefined without one
+  Tensor weight() const { return weight_.numbers(); }  // of integers, the floats that they stand for
+  const Tensor& bias() const { return bias_; }         // undefined without one
+
+ protected:
+  // For layers with another padding for each input.
+  Tensor convolved(const Tensor& x, const ConvOptions& options) const {
+    return weight_.convolve(kDims, x, bias_, options);
+  }
 
  private:
   ConvOptions options_;
-  Tensor weight_, bias_;
+  Weight weight_;
+  Tensor bias_;
 };
 
 using Conv1d = Conv<1>;

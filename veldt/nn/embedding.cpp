@@ -19,11 +19,12 @@ Embedding::Embedding(std::int64_t count, std::int64_t dim, EmbeddingOptions opti
   if (padding_idx_ && (*padding_idx_ < -count || *padding_idx_ >= count))
     throw ConfigError(str("cannot build ", layer, " with a padding_idx of ", *padding_idx_),
                       str("the table's rows are 0 to ", count - 1), "give one of these, or one from the end");
-  weight_ = parameter(empty({count, dim}, options.dtype, options.device));
-  init::normal(weight_, 0, 1, rng);
+  const Tensor weight = parameter(empty({count, dim}, options.dtype, options.device));
+  init::normal(weight, 0, 1, rng);
+  weight_ = weight;
   if (!padding_idx_) return;
   if (*padding_idx_ < 0) *padding_idx_ += count;
-  select(weight_.detach(), 0, *padding_idx_).assign(zeros({dim}, options.dtype, options.device));
+  select(weight.detach(), 0, *padding_idx_).assign(zeros({dim}, options.dtype, options.device));
 }
 
 Tensor Embedding::forward(const Tensor& x) const {
@@ -32,7 +33,7 @@ Tensor Embedding::forward(const Tensor& x) const {
                      "convert it with to(x, DType::i64)");
   Shape shape = x.shape();
   shape.push_back(weight_.size(1));
-  const Tensor rows = reshape(index_select(weight_, 0, flatten(x)), shape);
+  const Tensor rows = reshape(weight_.rows(flatten(x)), shape);
   if (!padding_idx_) return rows;
   return where(unsqueeze(equal(x, *padding_idx_), -1), rows.detach(), rows);
 }

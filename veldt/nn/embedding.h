@@ -6,6 +6,7 @@
 
 #include "veldt/nn/init.h"
 #include "veldt/nn/module.h"
+#include "veldt/nn/weight.h"
 
 namespace veldt::nn {
 
@@ -18,7 +19,7 @@ struct EmbeddingOptions {
 
 // Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], initialised as
 // N(0, 1) like torch.nn.Embedding.
-class Embedding : public Module {
+class Embedding : public Module, public Quantizable {
  public:
   // Throws ConfigError for sizes below 1 and a padding_idx that is not a row; a call, ShapeError for an x of
   // another dtype or an index beyond the table.
@@ -26,14 +27,17 @@ class Embedding : public Module {
   Embedding(std::int64_t count, std::int64_t dim, Rng& rng) : Embedding(count, dim, {}, rng) {}
 
   Tensor forward(const Tensor& x) const override;
-  void fields(Fields& f) override { f("weight", weight_); }
+  // x W^T for x [.., dim]: how near it is to each row, for networks whose last layer has the same weight.
+  Tensor scores(const Tensor& x) const { return weight_.linear(x, {}); }
+  void fields(Fields& f) override { weight_.fields(f, "weight"); }
+  std::vector<Named> weights() override { return {{"weight", &weight_, Use::table, false}}; }
   std::string title() const override;
 
-  const Tensor& weight() const { return weight_; }
+  Tensor weight() const { return weight_.numbers(); }
 
  private:
   std::optional<std::int64_t> padding_idx_;  // from 0
-  Tensor weight_;
+  Weight weight_;
 };
 
 // Row t of a table added to step t:  x [n, time, dim], time at most `length`; "weight" [length, dim], which

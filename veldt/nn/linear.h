@@ -22,9 +22,12 @@ class Linear : public LoraLayer {
 
   Tensor forward(const Tensor& x) const override;
   void fields(Fields& f) override {
-    f("weight", weight_)("bias", bias_);
+    weight_.fields(f, "weight");
+    f("bias", bias_);
     lora_fields(f);
   }
+  std::vector<Named> weights() override { return {{"weight", &weight_, Use::product, true}}; }
+  Tensor* bias_of_product() override { return &bias_; }
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
 

@@ -18,7 +18,7 @@ void LoraLayer::add_lora(std::int64_t rank, double alpha, Rng& rng) {
                       "merge the one it has first: merge_lora()");
   if (rank < 1)
     throw ConfigError(str("an adapter cannot have a rank of ", rank), "it is 1 or more", "give 8, say");
-  lora_a_ = parameter(empty({rank, in_features()}, weight_));
+  lora_a_ = parameter(empty({rank, in_features()}, weight_.dtype(), weight_.device()));
   init::kaiming_uniform(lora_a_, std::sqrt(5.0), rng);
   lora_b_ = parameter(zeros({out_features(), rank}, weight_.dtype(), weight_.device()));
   lora_alpha_ = full({}, alpha, weight_.dtype(), weight_.device());
@@ -36,18 +36,19 @@ Tensor LoraLayer::with_lora(const Tensor& y, const Tensor& x) const {
 }
 
 Tensor LoraLayer::merged_weight() const {
-  if (!has_lora()) return weight_;
+  if (!has_lora()) return weight();
   const Tensor product = matmul(lora_b_, lora_a_) * lora_scale();
-  return weight_ + (in_first_ ? transpose(product) : product);
+  return weight() + (weight_.in_first() ? transpose(product) : product);
 }
 
 void LoraLayer::merge_lora() {
   if (!has_lora()) return;
   const NoGrad off;
   // New memory: copies of the layer keep the old weight, with their adapters.
-  const bool trained = weight_.requires_grad();
-  weight_ = parameter(merged_weight());
-  weight_.set_requires_grad(trained);
+  const bool trained = weight_.floats().defined() && weight_.floats().requires_grad();
+  Tensor merged = parameter(merged_weight());
+  merged.set_requires_grad(trained);
+  weight_ = merged;
   lora_a_ = lora_b_ = lora_alpha_ = Tensor();
 }
 

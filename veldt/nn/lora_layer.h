@@ -4,6 +4,7 @@
 
 #include "veldt/nn/init.h"
 #include "veldt/nn/module.h"
+#include "veldt/nn/weight.h"
 
 namespace veldt::nn {
 
@@ -11,7 +12,7 @@ namespace veldt::nn {
 // does nothing; with one, the layer's output gets alpha / rank x A^T B^T more: "lora_A" [rank, in], "lora_B"
 // [out, rank], and "lora_alpha", one number, which is kept beside them so that a file of an adapter is
 // complete.
-class LoraLayer : public Module {
+class LoraLayer : public Module, public Quantizable {
  public:
   // Gives the layer an adapter, A drawn as a Linear's weight is and B 0. Throws ConfigError if there is one
   // already, and for a rank below 1.
@@ -23,24 +24,27 @@ class LoraLayer : public Module {
   // Takes merged_weight() for the weight, and drops the adapter; nothing without one.
   void merge_lora();
 
-  const Tensor& weight() const { return weight_; }
-  std::int64_t in_features() const { return weight_.size(in_first_ ? 0 : 1); }
-  std::int64_t out_features() const { return weight_.size(in_first_ ? 1 : 0); }
+  // Of integers, the floats that they stand for, [out, in] always.
+  Tensor weight() const { return weight_.numbers(); }
+  std::int64_t in_features() const { return weight_.size(weight_.in_first() ? 0 : 1); }
+  std::int64_t out_features() const { return weight_.size(weight_.in_first() ? 1 : 0); }
 
  protected:
   // `in_first`: the weight is [in, out], not [out, in].
-  explicit LoraLayer(bool in_first = false) : in_first_(in_first) {}
+  explicit LoraLayer(bool in_first = false) : weight_(in_first) {}
   void lora_fields(Fields& f) { f("lora_A", lora_a_)("lora_B", lora_b_)("lora_alpha", lora_alpha_); }
   // y, the layer's own output for x, with what the adapter adds.
   Tensor with_lora(const Tensor& y, const Tensor& x) const;
   std::string lora_title() const;  // ", LoRA of rank 8"
 
-  Tensor weight_;
+  // x W^T + bias, of floats or integers.
+  Tensor product(const Tensor& x, const Tensor& bias) const { return weight_.linear(x, bias); }
+
+  Weight weight_;
 
  private:
   Tensor lora_scale() const;
 
-  bool in_first_;
   Tensor lora_a_, lora_b_, lora_alpha_;
 };
 

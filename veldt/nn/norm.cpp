@@ -75,8 +75,13 @@ ChannelNorm::ChannelNorm(int dims, std::int64_t channels, const Options& o)
 std::string ChannelNorm::name() const { return str(of_examples_ ? "Instance" : "Batch", "Norm", dims_, 'd'); }
 
 void ChannelNorm::fields(Fields& f) {
+  if (left_out_) return;
   f("weight", weight_)("bias", bias_)("running_mean", running_mean_)("running_var", running_var_);
   f("num_batches_tracked", num_batches_tracked_);
+}
+
+bool ChannelNorm::is_fixed() const {
+  return !of_examples_ && !left_out_ && running_mean_.defined() && (!training() || frozen());
 }
 
 std::string ChannelNorm::title() const {
@@ -86,7 +91,7 @@ std::string ChannelNorm::title() const {
   text += unless(weight_.defined() != of_examples_, of_examples_ ? "affine" : "not affine");
   text += unless(running_mean_.defined() != of_examples_,
                  of_examples_ ? "running statistics" : "no running statistics");
-  return text + ')';
+  return text + (left_out_ ? ", left out)" : ")");
 }
 
 void ChannelNorm::check(const Tensor& x) const {
@@ -109,6 +114,7 @@ void ChannelNorm::check(const Tensor& x) const {
 }
 
 Tensor ChannelNorm::forward(const Tensor& input) const {
+  if (left_out_) return input;
   const bool is_of_halves = weight_.defined() && is_half(weight_.dtype());
   const Tensor given = is_of_halves ? input : widened(input);
   check(given);

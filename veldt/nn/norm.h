@@ -31,6 +31,15 @@ class ChannelNorm : public Module {
   const Tensor& running_mean() const { return running_mean_; }
   const Tensor& running_var() const { return running_var_; }
 
+  double eps() const { return eps_; }
+  // Whether it is a batch norm that uses its running statistics now: then it multiplies and adds fixed
+  // numbers.
+  bool is_fixed() const;
+  // It gives its input and has no members, because another layer does its work (compress/fold.h); or again
+  // what it did before.
+  void leave_out(bool on = true) { left_out_ = on; }
+  bool is_left_out() const { return left_out_; }
+
   // From now on, in training, a batch norm's batch is a part of a larger one, of which other processes have
   // the rest: `parts` adds up over all of them, so that mean, variance and running statistics are those of
   // the whole (torch.nn.SyncBatchNorm). All processes call forward() and backward() in the same order. Null
@@ -55,7 +64,7 @@ class ChannelNorm : public Module {
 
   int dims_;
   std::int64_t channels_;
-  bool of_examples_;
+  bool of_examples_, left_out_ = false;
   double eps_;
   std::optional<double> momentum_;
   Tensor weight_, bias_, running_mean_, running_var_, num_batches_tracked_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::nn {
@@ -21,6 +22,26 @@ std::string shown(const PerDim& numbers, int dims) {
   return str(all[0]);
 }
 
+// Bytes between layers of integers have the order of what they stand for: the largest of each window, in the
+// memory order that they have. Only for windows that lie within x, one beside the other in memory.
+bool pools_bytes(const Tensor& x, const MaxPoolOptions& o) {
+  return x.dtype() == DType::u8 && x.rank() == 4 && !o.ceil_mode && o.padding.of(2) == Shape{0, 0};
+}
+Tensor largest_bytes(const Tensor& x, const PerDim& given, const MaxPoolOptions& o) {
+  const Shape kernel = given.of(2), stride = o.stride ? o.stride->of(2) : kernel, apart = o.dilation.of(2);
+  Shape out;
+  for (int d = 0; d < 2; ++d) out.push_back((x.size(2 + d) - apart[d] * (kernel[d] - 1) - 1) / stride[d] + 1);
+  Tensor most;
+  for (std::int64_t i = 0; i < kernel[0]; ++i)
+    for (std::int64_t j = 0; j < kernel[1]; ++j) {
+      const std::int64_t top = i * apart[0], left = j * apart[1];
+      const Tensor rows = slice(x, 2, top, top + (out[0] - 1) * stride[0] + 1, stride[0]);
+      const Tensor part = slice(rows, 3, left, left + (out[1] - 1) * stride[1] + 1, stride[1]);
+      most = most.defined() ? maximum(most, part) : part;
+    }
+  return most;
+}
+
 }  // namespace
 
 // The number of dimensions is checked when a layer is created, the rest when it is used.
@@ -31,6 +52,8 @@ MaxPool<kDims>::MaxPool(PerDim kernel, MaxPoolOptions options)
 }
 
 template <int kDims> Tensor MaxPool<kDims>::forward(const Tensor& x) const {
+  if constexpr (kDims == 2)
+    if (pools_bytes(x, options_)) return largest_bytes(x, kernel_, options_);
   return chosen<kDims>(max_pool1d, max_pool2d, max_pool3d)(x, kernel_, options_);
 }
 

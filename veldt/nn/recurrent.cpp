@@ -79,15 +79,32 @@ std::string Recurrent::name() const {
   return cell_ == CellKind::lstm ? "LSTM" : cell_ == CellKind::gru ? "GRU" : "RNN";
 }
 
+// "_l0_reverse" of the layer and direction i.
+std::string Recurrent::ending(std::size_t i) const {
+  const auto directions = static_cast<std::size_t>(directions_);
+  return str("_l", i / directions, i % directions == 1 ? "_reverse" : "");
+}
+
 void Recurrent::fields(Fields& f) {
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    const auto directions = static_cast<std::size_t>(directions_);
-    const std::string end = str("_l", i / directions, i % directions == 1 ? "_reverse" : "");
+    const std::string end = ending(i);
     Weights& w = weights_[i];
-    f("weight_ih" + end, w.weight_ih)("weight_hh" + end, w.weight_hh);
+    w.weight_ih.fields(f, "weight_ih" + end);
+    w.weight_hh.fields(f, "weight_hh" + end);
     f("bias_ih" + end, w.bias_ih)("bias_hh" + end, w.bias_hh);
   }
   f("dropout", dropout_);
+}
+
+std::vector<Quantizable::Named> Recurrent::weights() {
+  std::vector<Named> all;
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const auto first = i < static_cast<std::size_t>(directions_);
+    all.push_back({"weight_ih" + ending(i), &weights_[i].weight_ih, Use::product, first});
+    all.push_back({"weight_hh" + ending(i), &weights_[i].weight_hh,
+                   cell_ == CellKind::relu ? Use::product : Use::recurrence, false});
+  }
+  return all;
 }
 
 std::string Recurrent::title() const {
@@ -101,7 +118,7 @@ std::string Recurrent::title() const {
 double Recurrent::flops(const Shape& input, const Shape&) const {
   double of_a_step = 0;
   for (const Weights& w : weights_)
-    of_a_step += 2 * static_cast<double>(w.weight_ih.numel() + w.weight_hh.numel());
+    of_a_step += 2 * static_cast<double>(numel(w.weight_ih.shape()) + numel(w.weight_hh.shape()));
   return of_a_step * static_cast<double>(numel(input)) / static_cast<double>(in_);
 }
 
@@ -129,7 +146,7 @@ void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
 
 // [layers * directions, n, hidden]: `given`, or zeros.
 Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int64_t n) const {
-  const Tensor& like = weights_[0].weight_ih;
+  const Weight& like = weights_[0].weight_ih;
   const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden_};
   if (!state.defined()) return zeros(shape, like.dtype(), like.device());
   const Tensor given = is_half(like.dtype()) ? state : widened(state);
@@ -145,9 +162,13 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int6
 // effectively starts at the sequence's end.
 Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
                        RecurrentState& state) const {
-  if (cell_ == CellKind::lstm && !valid.defined()) {
+  // A state that becomes bytes does so at each step.
+  const auto& format = w.weight_hh.format();
+  const bool by_bytes = format && format->input != QuantizedInput::floats;
+  if (cell_ == CellKind::lstm && !valid.defined() && !by_bytes) {
     const Tensor bias = w.bias_ih.defined() ? w.bias_ih + w.bias_hh : Tensor();
-    const Tensor all = lstm_steps(linear(x, w.weight_ih, bias), w.weight_hh, state.h, state.c, backward);
+    const Tensor all =
+        lstm_steps(w.weight_ih.linear(x, bias), w.weight_hh.seen(), state.h, state.c, backward);
     const Tensor last = select(all, 0, backward ? 0 : -1);
     state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
     return narrow(all, -1, 0, hidden_);
@@ -160,18 +181,20 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
   std::vector<Tensor> pieces, inputs;
   append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
-  for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);
+  for (const Tensor& piece : pieces) append_pieces(w.weight_ih.linear(piece, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
   // The weights, which each step uses, also sum their gradient in f32.
   const bool halves = is_half(w.weight_hh.dtype());
   const auto wide = [halves](const Tensor& t) {
     return halves && t.defined() ? veldt::to(t, DType::f32) : t;
   };
-  const Tensor weight = wide(w.weight_hh), bias = wide(w.bias_hh);
+  const Tensor weight = by_bytes ? Tensor() : wide(w.weight_hh.seen()), bias = wide(w.bias_hh);
   std::vector<Tensor> outputs(time);
   for (std::size_t i = 0; i < time; ++i) {
     const std::size_t t = backward ? time - 1 - i : i;
-    const Tensor product = veldt::to(linear(wide(state.h), weight, bias), inputs[t].dtype());
+    const Tensor product =
+        veldt::to(by_bytes ? w.weight_hh.linear(state.h, w.bias_hh) : linear(wide(state.h), weight, bias),
+                  inputs[t].dtype());
     RecurrentState next = cell_step(cell_, squeeze(inputs[t], 0), product, state);
     outputs[t] = next.h;
     if (valid.defined()) {

@@ -11,6 +11,7 @@
 #include "veldt/nn/init.h"
 #include "veldt/nn/module.h"
 #include "veldt/nn/recurrent_cell.h"
+#include "veldt/nn/weight.h"
 
 namespace veldt::nn {
 
@@ -23,7 +24,7 @@ struct RecurrentResult {
 // hidden, hidden], "bias_ih_lk" and "bias_hh_lk" [gates * hidden], and for the backward direction the same
 // with "_reverse"; all start as U(-1 / sqrt(hidden), 1 / sqrt(hidden)). The products with the inputs of all
 // steps are one matrix product for each layer and direction.
-class Recurrent : public Module {
+class Recurrent : public Module, public Quantizable {
  public:
   // x [time, n, in], or [n, time, in] with batch_first, or [time, in]; the output has the same layout, and in
   // the last form states lack n too. The default state is 0. `lengths` [n] (i64, 0 to time) are the numbers
@@ -36,6 +37,7 @@ class Recurrent : public Module {
   // {x} -> {output}; {x, h} -> {output, h}, or of an LSTM {x, h, c} -> {output, h, c}
   TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
+  std::vector<Named> weights() override;
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
   CellKind cell() const { return cell_; }
@@ -56,10 +58,12 @@ class Recurrent : public Module {
 
  private:
   struct Weights {
-    Tensor weight_ih, weight_hh, bias_ih, bias_hh;
+    Weight weight_ih, weight_hh;
+    Tensor bias_ih, bias_hh;
   };
   RecurrentResult computed(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const;
   std::string name() const;
+  std::string ending(std::size_t i) const;
   void check(const Tensor& x, const Tensor& lengths) const;
   Tensor initial_state(const char* what, const Tensor& given, std::int64_t n) const;
   Tensor pass(const Tensor& x, const Tensor& valid, const Weights& weights, bool backward,

@@ -88,11 +88,6 @@ int packed_in_a_byte(ElementType type) {
 Value from_packed(const Shape& shape, ElementType type, std::string_view bytes) {
   const int bits = bits_of(type);
   switch (type) {
-    case ElementType::int8:
-      return {spread<std::int32_t>(
-                  shape, bytes, 8,
-                  [](unsigned b) { return static_cast<std::int32_t>(static_cast<std::int8_t>(b)); }),
-              type};
     case ElementType::int16: return {widened_to<std::int16_t, std::int32_t>(shape, bytes), type};
     case ElementType::uint16: return {widened_to<std::uint16_t, std::int32_t>(shape, bytes), type};
     case ElementType::uint32: return {widened_to<std::uint32_t, std::int64_t>(shape, bytes), type};

@@ -50,6 +50,7 @@ int onnx_type(DType dtype) {
     case DType::i64: return 7;
     case DType::i32: return 6;
     case DType::u8: return 2;
+    case DType::i8: return 3;
     case DType::boolean: return 9;
   }
   return 0;

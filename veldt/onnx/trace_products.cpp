@@ -1,9 +1,11 @@
 // Matrix products and convolutions.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 
 #include "veldt/core/convolution.h"
+#include "veldt/core/quantized.h"
 #include "veldt/onnx/trace.h"
 
 namespace veldt::onnx {
@@ -72,15 +74,11 @@ Sizes first_of(const std::array<std::int64_t, ConvLayout::kMaxDims>& list, int d
   return {list.begin(), list.begin() + dims};
 }
 
-void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, const View& b, const View* bias,
-                    const View& out) {
-  Tracer& t = tracing();
-  TraceNodes& n = t.nodes();
-  if (part == ConvPart::weight_gradient) return t.refuse_call();
-  const ConvViews v(part, a, b, out);
+// Of a convolution's node; `rest`: elements of x behind those that any output reads.
+TracedAttributes conv_attributes(const ConvLayout& layout, const ConvViews& v, Sizes& rest) {
   const Sizes strides = first_of(layout.stride, layout.dims),
               dilations = first_of(layout.dilation, layout.dims);
-  Sizes kernel, pads = first_of(layout.padding, layout.dims), rest;
+  Sizes kernel, pads = first_of(layout.padding, layout.dims);
   for (int d = 0; d < layout.dims; ++d) {
     const auto at = static_cast<std::size_t>(d);
     kernel.push_back(v.w.shape[2 + d]);
@@ -91,11 +89,22 @@ void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, cons
     pads.push_back(std::max<std::int64_t>(beyond, 0));
     rest.push_back(std::max<std::int64_t>(-beyond, 0));
   }
-  const TracedAttributes attributes = {{"kernel_shape", kernel},
-                                       {"strides", strides},
-                                       {"pads", pads},
-                                       {"dilations", dilations},
-                                       {"group", layout.groups}};
+  return {{"kernel_shape", kernel},
+          {"strides", strides},
+          {"pads", pads},
+          {"dilations", dilations},
+          {"group", layout.groups}};
+}
+
+void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, const View& b, const View* bias,
+                    const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  if (part == ConvPart::weight_gradient) return t.refuse_call();
+  const ConvViews v(part, a, b, out);
+  Sizes rest;
+  const TracedAttributes attributes = conv_attributes(layout, v, rest);
+  const Sizes strides = first_of(layout.stride, layout.dims);
   const Sizes shape(out.shape.begin(), out.shape.end());
   if (part == ConvPart::output) {
     std::vector<int> inputs = {t.held().read(v.x), t.held().read(v.w)};
@@ -117,11 +126,97 @@ void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, cons
   t.held().write(out, y);
 }
 
+// --- integers, as QuantizeLinear and DequantizeLinear around products of floats (QDQ): what reads the graph
+// puts them together.
+
+Sizes sizes_in(const View& v) { return {v.shape.begin(), v.shape.end()}; }
+
+// The numbers that integers along the first dimension stand for.
+int dequantised_weight(const View& w, const View& scale) {
+  Tracer& t = tracing();
+  return t.nodes().node("DequantizeLinear", {t.held().read(w), t.held().read(scale)}, DType::f32, sizes_in(w),
+                        {{"axis", std::int64_t{0}}});
+}
+
+// x as bytes and back, with a scale and a zero point; `as_bytes`: only the first half.
+int through_bytes(int x, const View& affine, bool as_bytes) {
+  TraceNodes& n = tracing().nodes();
+  const auto* const numbers = affine.as<const float>();
+  const int scale = n.scalar(DType::f32, numbers[0]), zero = n.scalar(DType::u8, numbers[1]);
+  const int q = n.node("QuantizeLinear", {x, scale, zero}, DType::u8, n.shape(x));
+  return as_bytes ? q : n.node("DequantizeLinear", {q, scale, zero}, DType::f32, n.shape(x));
+}
+
+int product_by(int x, int w, const View* bias, const View& out) {
+  Tracer& t = tracing();
+  std::vector<int> inputs = {x, w};
+  if (bias) inputs.push_back(t.held().read(*bias));
+  return t.nodes().node("Gemm", inputs, DType::f32, sizes_in(out), {{"transB", std::int64_t{1}}});
+}
+
+// A range that each call finds for each row has no form in ONNX: there the input is floats.
+void convolve_quantized_entry(const QuantizedConv& layer, const View& x, const View& w, const View& scale,
+                              const View* bias, const View* input, const View* output, const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  int from = t.held().read(x);
+  if (x.dtype == DType::f32 && input) from = through_bytes(from, *input, false);
+  if (x.dtype == DType::u8) {
+    const auto* const numbers = input->as<const float>();
+    from =
+        n.node("DequantizeLinear", {from, n.scalar(DType::f32, numbers[0]), n.scalar(DType::u8, numbers[1])},
+               DType::f32, n.shape(from));
+  }
+  const int weight = dequantised_weight(w, scale);
+  int y = 0;
+  if (layer.layout.dims == 0) {
+    y = product_by(from, weight, bias, out);
+  } else {
+    Sizes rest;
+    const TracedAttributes attributes =
+        conv_attributes(layer.layout, ConvViews(ConvPart::output, x, w, out), rest);
+    std::vector<int> inputs = {from, weight};
+    if (bias) inputs.push_back(t.held().read(*bias));
+    y = n.node("Conv", inputs, DType::f32, sizes_in(out), attributes);
+  }
+  if (std::isfinite(layer.low) || std::isfinite(layer.high))
+    y = n.node("Clip", {y, n.scalar(DType::f32, layer.low), n.scalar(DType::f32, layer.high)}, DType::f32,
+               sizes_in(out));
+  if (output) y = through_bytes(y, *output, true);
+  t.held().write(out, y);
+}
+
+// Weights of 4 bits as bytes, each group a row with a scale.
+void multiply_narrow_entry(const View& x, const View& w, const View& scale, const View* bias,
+                           const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  if (w.dtype == DType::i8)
+    return t.held().write(out, product_by(t.held().read(x), dequantised_weight(w, scale), bias, out));
+  constexpr std::int64_t kGroup = 32;
+  const std::int64_t groups = numel(scale.shape);
+  const auto* const bytes = w.as<const std::uint8_t>();
+  std::string numbers(static_cast<std::size_t>(groups * kGroup), '\0');
+  for (std::int64_t g = 0; g < groups; ++g)
+    for (std::int64_t i = 0; i < kGroup; ++i) {
+      const int byte = bytes[g * kGroup / 2 + i % (kGroup / 2)];
+      numbers[static_cast<std::size_t>(g * kGroup + i)] =
+          static_cast<char>((i < kGroup / 2 ? byte % 16 : byte / 16) - 8);
+    }
+  const int q = n.constant(DType::i8, {groups, kGroup}, numbers);
+  const int scales = n.reshape(t.held().read(scale), {groups});
+  const int rows =
+      n.node("DequantizeLinear", {q, scales}, DType::f32, {groups, kGroup}, {{"axis", std::int64_t{0}}});
+  t.held().write(out, product_by(t.held().read(x), n.reshape(rows, {out.shape[1], x.shape[1]}), bias, out));
+}
+
 }  // namespace
 
 void trace_products(Backend& table) {
   table.matmul = matmul_entry;
   table.convolve = convolve_entry;
+  table.convolve_quantized = convolve_quantized_entry;
+  table.multiply_narrow = multiply_narrow_entry;
 }
 
 }  // namespace veldt::onnx

@@ -37,12 +37,12 @@ DType held_as(ElementType type) {
     case ElementType::float16: return DType::f16;
     case ElementType::bfloat16: return DType::bf16;
     case ElementType::uint8: return DType::u8;
+    case ElementType::int8: return DType::i8;
     case ElementType::boolean: return DType::boolean;
     case ElementType::int64:
     case ElementType::uint32:
     case ElementType::uint64: return DType::i64;
     case ElementType::int32:
-    case ElementType::int8:
     case ElementType::int16:
     case ElementType::uint16:
     case ElementType::uint4:
@@ -70,6 +70,7 @@ ElementType type_of(DType dtype) {
     case DType::i64: return ElementType::int64;
     case DType::i32: return ElementType::int32;
     case DType::u8: return ElementType::uint8;
+    case DType::i8: return ElementType::int8;
     case DType::boolean: return ElementType::boolean;
   }
   return ElementType::undefined;
@@ -176,7 +177,6 @@ Value fitted(const Tensor& computed, ElementType type) {
     return Value(to(sub(remainder(add(x, Scalar(half)), Scalar(modulus)), Scalar(half)), held), type);
   };
   switch (type) {
-    case ElementType::int8: return wrapped(256, true);
     case ElementType::int16: return wrapped(65536, true);
     case ElementType::uint16: return wrapped(65536, false);
     case ElementType::uint32: return wrapped(std::int64_t{1} << 32, false);

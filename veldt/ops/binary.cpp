@@ -50,6 +50,7 @@ struct Range {
 
 Range range_of(DType t) {
   if (t == DType::u8) return {0, UINT8_MAX};
+  if (t == DType::i8) return {INT8_MIN, INT8_MAX};
   return t == DType::i32 ? Range{INT32_MIN, INT32_MAX} : Range{INT64_MIN, INT64_MAX};
 }
 

@@ -92,10 +92,6 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
                      str("give a bias of shape [", outputs, "]"));
   check_same_device(name, x, w);
   if (bias.defined()) check_same_device(name, x, bias);
-  if (x.dtype() != w.dtype() || (bias.defined() && bias.dtype() != w.dtype()))
-    throw ShapeError(str(name, " cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
-                     "all of input, weight and bias need one dtype",
-                     "convert the input or the layer with to()");
   ConvLayout layout{.dims = dims, .groups = groups, .coarse = grad_enabled() && w.requires_grad()};
   const Shape strides = stride.of(dims), dilations = dilation.of(dims);
   for (int d = 0; d < dims; ++d) {
@@ -107,6 +103,13 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
   return layout;
 }
 
+void check_one_dtype(const char* name, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  if (x.dtype() != w.dtype() || (bias.defined() && bias.dtype() != w.dtype()))
+    throw ShapeError(str(name, " cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
+                     "all of input, weight and bias need one dtype",
+                     "convert the input or the layer with to()");
+}
+
 // fn(x, w, bias) in a dtype with kernels, for a batch; the result has x's form.
 template <class Fn>
 Tensor as_batch_of_floats(int dims, const Tensor& x, const Tensor& w, const Tensor& bias, const Fn& fn) {
@@ -116,9 +119,8 @@ Tensor as_batch_of_floats(int dims, const Tensor& x, const Tensor& w, const Tens
   return is_float(x.dtype()) ? to(y, x.dtype()) : y;
 }
 
-Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const Tensor& bias,
-            const ConvOptions& options) {
-  if (casts(x, w, bias)) return conv(name, dims, lowered(x), lowered(w), lowered(bias), options);
+PlannedConv planned(const char* name, int dims, const Tensor& x, const Tensor& w, const Tensor& bias,
+                    const ConvOptions& options) {
   ConvLayout layout =
       checked(name, dims, false, x, w, bias, options.stride, options.dilation, options.groups);
   const Shape amounts_before = options.padding.before().of(dims),
@@ -149,15 +151,24 @@ Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const 
                        "use a smaller kernel or dilation, or more padding");
     around.insert(around.begin(), {before, after});
   }
-  const bool pads = options.padding_mode != PadMode::zeros;
-  if (pads) layout.padding = {};
+  if (options.padding_mode == PadMode::zeros) return {layout, size, {}};
+  layout.padding = {};
+  return {layout, size, around};
+}
+
+Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const Tensor& bias,
+            const ConvOptions& options) {
+  if (casts(x, w, bias)) return conv(name, dims, lowered(x), lowered(w), lowered(bias), options);
+  const PlannedConv plan = planned(name, dims, x, w, bias, options);
+  check_one_dtype(name, x, w, bias);
   return as_batch_of_floats(
       dims, x, w, bias, [&](const Tensor& input, const Tensor& weight, const Tensor& added) {
         Shape shape = {input.size(0), weight.size(0)};
-        for (const std::int64_t s : size) shape.push_back(s);
-        return convolved(name, layout, ConvPart::output,
-                         {pads ? pad(input, around, options.padding_mode) : input, weight, Tensor()}, shape,
-                         added);
+        for (const std::int64_t s : plan.size) shape.push_back(s);
+        return convolved(
+            name, plan.layout, ConvPart::output,
+            {plan.around.empty() ? input : pad(input, plan.around, options.padding_mode), weight, Tensor()},
+            shape, added);
       });
 }
 
@@ -165,6 +176,7 @@ Tensor conv_transpose(const char* name, int dims, const Tensor& x, const Tensor&
                       const ConvTransposeOptions& options) {
   if (casts(x, w, bias)) return conv_transpose(name, dims, lowered(x), lowered(w), lowered(bias), options);
   ConvLayout layout = checked(name, dims, true, x, w, bias, options.stride, options.dilation, options.groups);
+  check_one_dtype(name, x, w, bias);
   const Shape padding = options.padding.of(dims), behind = options.output_padding.of(dims);
   Shape size;
   for (int d = 0; d < dims; ++d) {
@@ -210,6 +222,12 @@ ConvPadding::ConvPadding(std::string_view name) : same_(name == "same") {
   if (!same_ && name != "valid")
     throw ConfigError(str("a convolution cannot have padding \"", name, '"'), "a name is same or valid",
                       "use one of them, or numbers");
+}
+
+PlannedConv planned_convolution(int dims, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                const ConvOptions& options) {
+  constexpr const char* kNames[] = {"conv1d", "conv2d", "conv3d"};
+  return planned(kNames[dims - 1], dims, x, weight, bias, options);
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {

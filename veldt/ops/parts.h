@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "veldt/core/convolution.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/scalar.h"
@@ -131,6 +132,18 @@ Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& 
 // gather() by a valid index; and its result, if another kernel has computed it, with its gradient.
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
 Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, const Tensor& index);
+
+// What conv1d() and its like, of `dims` dimensions, compute: the layout, the spatial size of the result, and
+// the padding of modes other than zeros, as pad() takes it, which then is in neither. Throws as they do, but
+// takes a weight of another dtype than x's.
+struct ConvOptions;
+struct PlannedConv {
+  ConvLayout layout;
+  Shape size;
+  std::vector<std::int64_t> around;
+};
+PlannedConv planned_convolution(int dims, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                const ConvOptions& options);
 
 // For floats: x / divisor, numerator / x, x^p.
 Tensor quotient(const Tensor& x, double divisor);

@@ -71,6 +71,7 @@ Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
 
 Tensor relu(const Tensor& x) {
   refuse_booleans("relu", x);
+  if (x.dtype() == DType::u8) return x;
   return is_float(x.dtype()) ? unary<"relu">(x) : maximum(x, 0);
 }
 

@@ -217,6 +217,8 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"train.episodes", io::TomlType::whole, count_into(&Recipe::episodes, {.least = 1, .most = 100'000})},
       {"train.watch", io::TomlType::text, text_into(&Recipe::watch)},
       {"train.autocast", io::TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
+      {"train.quantize", io::TomlType::text,
+       text_into(&Recipe::quantize, {"static", "dynamic", "weights", "4-bit"})},
       {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
       {"train.metrics", io::TomlType::list, written_into(&Recipe::metrics)},
       {"train.progressive_resizing", io::TomlType::text, written_into(&Recipe::resizing), kOfPictures},

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/compress/quantize.h"
 #include "veldt/io/suggest.h"
 #include "veldt/nn/init.h"
 #include "veldt/recipe/agent.h"
@@ -125,6 +126,13 @@ nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts, double most
   if (fill)
     for (const auto& [name, tensor] : model.named_parameters())
       if (tensor.rank() >= 2) fill(tensor, rng);
+  if (!recipe.quantize.empty()) {
+    const compress::Method method = recipe.quantize == "static"    ? compress::Method::calibrated
+                                    : recipe.quantize == "dynamic" ? compress::Method::dynamic
+                                                                   : compress::Method::weights;
+    compress::simulate(
+        model, compress::planned(model, {.bits = recipe.quantize == "4-bit" ? 4 : 8, .method = method}));
+  }
   return model;
 }
 

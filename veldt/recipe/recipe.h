@@ -88,6 +88,7 @@ struct Recipe {
   std::map<std::string, RateGroup> groups;  // [optimizer.groups], by the beginnings of names
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
+  std::string quantize;  // "static", "dynamic", "weights", "4-bit": what training sees of the weights
   double seconds = 0;
   std::optional<double> goal;  // of agents: a mean return at which training ends
   std::int64_t episodes = 20;  // of agents: of an evaluation

@@ -37,6 +37,13 @@ void save(const std::string& path, const Recipe& recipe, const Facts& facts, con
   io::write_safetensors(path, model.state_dict(), metadata_of(recipe, facts, scores));
 }
 
+void save(const std::string& path, const Trained& trained) {
+  auto metadata = metadata_of(trained.recipe, trained.facts, trained.scores);
+  if (!trained.quantization.empty())
+    metadata.emplace("quantization", compress::in_json(trained.quantization));
+  io::write_safetensors(path, trained.model.state_dict(), metadata);
+}
+
 Trained load(const std::string& path, Device device) {
   Trained trained;
   read_trained(path, kNetworkFile, [&](const TrainedFile& f) {
@@ -45,8 +52,17 @@ Trained load(const std::string& path, Device device) {
     trained.facts = facts_from_json(f.part(kNetworkFile, "facts"), f.path);
     if (!fit_together(trained.recipe, trained.facts))
       throw not_of_kind(kNetworkFile, f.path, "its recipe and what it knows of its data do not fit together");
-    trained.model = build_model(trained.recipe, trained.facts.model, f.elements);
+    const auto quantization = f.file.metadata.find("quantization");
+    const bool has_integers = quantization != f.file.metadata.end();
+    // A byte may hold two weights.
+    trained.model = build_model(trained.recipe, trained.facts.model, f.elements * (has_integers ? 2 : 1));
+    if (has_integers) {
+      trained.model.eval();  // as batch norms were when they were folded
+      trained.quantization = compress::scheme_of_json(quantization->second);
+      compress::expect(trained.model, trained.quantization);
+    }
     trained.model.load_state_dict(f.file.tensors);
+    if (has_integers) compress::check(trained.model);
   });
   trained.model.eval();
   trained.to(device);

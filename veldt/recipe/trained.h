@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "veldt/compress/quantize.h"
 #include "veldt/nn/graph.h"
 #include "veldt/recipe/facts.h"
 #include "veldt/recipe/recipe.h"
@@ -33,8 +34,9 @@ struct Guess {
 struct Trained {
   Recipe recipe;
   Facts facts;
-  nn::Graph model;            // in evaluation mode
-  train::Scores scores = {};  // "test_accuracy", "val_loss"; of best.safetensors there are none
+  nn::Graph model;                     // in evaluation mode
+  train::Scores scores = {};           // "test_accuracy", "val_loss"; of best.safetensors there are none
+  compress::Scheme quantization = {};  // of a network that veldt quantize wrote
 
   Device device() const;
   void to(Device device);
@@ -86,5 +88,8 @@ std::map<std::string, std::string> metadata_of(const Recipe& recipe, const Facts
 // Throws IoError unwritable.
 void save(const std::string& path, const Recipe& recipe, const Facts& facts, const nn::Module& model,
           const train::Scores& scores);
+
+// The same of all of it, with its quantisation.
+void save(const std::string& path, const Trained& trained);
 
 }  // namespace veldt::recipe

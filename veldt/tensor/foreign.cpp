@@ -32,9 +32,9 @@ struct DlpackType {
   DType dtype;
 };
 // Codes: 0 signed and 1 unsigned integers, 2 floats, 4 bfloat16, 6 booleans.
-constexpr DlpackType kDlpackTypes[] = {{2, 32, DType::f32}, {2, 64, DType::f64},   {4, 16, DType::bf16},
-                                       {2, 16, DType::f16}, {0, 64, DType::i64},   {0, 32, DType::i32},
-                                       {1, 8, DType::u8},   {6, 8, DType::boolean}};
+constexpr DlpackType kDlpackTypes[] = {{2, 32, DType::f32}, {2, 64, DType::f64}, {4, 16, DType::bf16},
+                                       {2, 16, DType::f16}, {0, 64, DType::i64}, {0, 32, DType::i32},
+                                       {1, 8, DType::u8},   {0, 8, DType::i8},   {6, 8, DType::boolean}};
 
 // Lives as long as the one Storage that takes from it.
 class ForeignMemory final : public Memory {

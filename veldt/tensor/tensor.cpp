@@ -297,24 +297,28 @@ template Tensor Tensor::from<double>(const Shape&, std::span<const double>, Devi
 template Tensor Tensor::from<std::int64_t>(const Shape&, std::span<const std::int64_t>, Device);
 template Tensor Tensor::from<std::int32_t>(const Shape&, std::span<const std::int32_t>, Device);
 template Tensor Tensor::from<std::uint8_t>(const Shape&, std::span<const std::uint8_t>, Device);
+template Tensor Tensor::from<std::int8_t>(const Shape&, std::span<const std::int8_t>, Device);
 template Tensor Tensor::from<bool>(const Shape&, std::span<const bool>, Device);
 template std::vector<float> Tensor::values<float>() const;
 template std::vector<double> Tensor::values<double>() const;
 template std::vector<std::int64_t> Tensor::values<std::int64_t>() const;
 template std::vector<std::int32_t> Tensor::values<std::int32_t>() const;
 template std::vector<std::uint8_t> Tensor::values<std::uint8_t>() const;
+template std::vector<std::int8_t> Tensor::values<std::int8_t>() const;
 template std::vector<bool> Tensor::values<bool>() const;
 template float Tensor::item<float>() const;
 template double Tensor::item<double>() const;
 template std::int64_t Tensor::item<std::int64_t>() const;
 template std::int32_t Tensor::item<std::int32_t>() const;
 template std::uint8_t Tensor::item<std::uint8_t>() const;
+template std::int8_t Tensor::item<std::int8_t>() const;
 template bool Tensor::item<bool>() const;
 template float* Tensor::data<float>() const;
 template double* Tensor::data<double>() const;
 template std::int64_t* Tensor::data<std::int64_t>() const;
 template std::int32_t* Tensor::data<std::int32_t>() const;
 template std::uint8_t* Tensor::data<std::uint8_t>() const;
+template std::int8_t* Tensor::data<std::int8_t>() const;
 template bool* Tensor::data<bool>() const;
 
 }  // namespace veldt

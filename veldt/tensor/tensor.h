@@ -45,7 +45,8 @@ class Tensor {
 
   // Values in row-major order, copied. Throws ShapeError if their number does not fit the shape.
   static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
-  // T: float, double, std::int64_t, std::int32_t, std::uint8_t or bool; the dtype follows from it.
+  // T: float, double, std::int64_t, std::int32_t, std::uint8_t, std::int8_t or bool; the dtype follows from
+  // it.
   template <class T> static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
   // The same for any dtype, also bf16 and f16, from bytes in the format of bytes().
   static Tensor from_bytes(const Shape& shape, DType dtype, std::span<const std::byte> bytes,

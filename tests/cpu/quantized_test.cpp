@@ -1,0 +1,227 @@
+// Layers of integers: exact sums, whatever the instruction set and the number of threads; the numbers around
+// them.
+#include "veldt/core/quantized.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/support/threads_scope.h"
+#include "tests/support/views.h"
+#include "veldt/cpu/cpu_backend.h"
+#include "veldt/cpu/instruction_set.h"
+#include "veldt/cpu/int8_product.h"
+
+namespace veldt {
+namespace {
+using test::Array;
+
+TEST(Int8Product, EachKernelSumsExactly) {
+  std::vector<const cpu::Int8Kernels*> all = {&cpu::portable_int8_kernels()};
+  for (const cpu::Int8Kernels* more : {cpu::vnni_int8_kernels(), cpu::amx_int8_kernels()})
+    if (more) all.push_back(more);
+  constexpr std::int64_t kBlock = cpu::kInt8Block;
+  const auto best = cpu::instruction_set_in_use();
+  for (const auto set : cpu::instruction_sets()) {
+    cpu::use_instruction_set(set);
+    for (const std::int64_t depth : {64, 640})
+      for (const std::int64_t rows : {1, 4, 7, 16, 29, 32}) {
+        // The ends of the ranges, whose sums of pairs do not fit into 16 bits.
+        Array<std::uint8_t> a = Array<std::uint8_t>::random({kBlock, depth}, 1, 0, 256);
+        Array<std::int8_t> w = Array<std::int8_t>::random({depth / 4, kBlock, 4}, 2, -128, 128);
+        for (std::int64_t i = 0; i < depth; ++i) a[i] = 255;
+        for (std::int64_t q = 0; q < depth / 4; ++q)
+          for (std::int64_t i = 0; i < 4; ++i) w[q * 4 * kBlock + i] = -128;
+        for (const cpu::Int8Kernels* kernels : all) {
+          std::vector<std::int32_t> c(kBlock * kBlock, -1);
+          kernels->begin();
+          kernels->product(a.values().data(), depth, rows, depth, w.values().data(), c.data());
+          kernels->end();
+          for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t j = 0; j < kBlock; ++j) {
+              std::int32_t sum = 0;
+              for (std::int64_t k = 0; k < depth; ++k)
+                sum += a[r * depth + k] * w[(k / 4 * kBlock + j) * 4 + k % 4];
+              ASSERT_EQ(c[static_cast<std::size_t>(r * kBlock + j)], sum)
+                  << kernels->name << ' ' << cpu::name_of(set) << " depth " << depth << " row " << r
+                  << " column " << j;
+            }
+        }
+      }
+  }
+  cpu::use_instruction_set(best);
+}
+
+TEST(Int8Numbers, RoundHalvesToEvenAndKeepWithinABytesRange) {
+  const std::vector<float> x = {0.5F, 1.5F, -0.5F, 2.5F, 1e9F, -1e9F, NAN, 3,   4,
+                                5,    6,    7,     8,    9,    10,    11,  300, -300};
+  std::vector<std::uint8_t> q(x.size());
+  cpu::to_bytes(x.data(), static_cast<std::int64_t>(x.size()), {1, 10}, q.data());
+  EXPECT_EQ(
+      q, (std::vector<std::uint8_t>{10, 12, 10, 12, 255, 0, 0, 13, 14, 15, 16, 17, 18, 19, 20, 21, 255, 0}));
+  const cpu::Affine8 as = cpu::affine8_of(-1, 2);
+  EXPECT_EQ(as.zero, 85);
+  EXPECT_FLOAT_EQ(as.scale, 3.0F / 255);
+  EXPECT_EQ(cpu::affine8_of(0, 0).scale, 1);
+}
+
+struct QuantizedCase {
+  std::int64_t batch, groups, c_in, c_out;
+  std::vector<std::int64_t> in, kernel;
+  std::int64_t stride = 1, padding = 0, dilation = 1;
+  ConvLayout layout() const {
+    ConvLayout l{.dims = static_cast<int>(in.size()), .groups = groups};
+    l.stride.fill(stride), l.padding.fill(padding), l.dilation.fill(dilation);
+    return l;
+  }
+};
+
+// Matrices; convolutions of 1 to 3 dimensions; groups, each channel by itself; sizes that fill no block.
+const QuantizedCase kQuantizedCases[] = {
+    {1, 1, 70, 33, {}, {}},
+    {37, 1, 64, 40, {}, {}},
+    {2, 1, 5, 9, {11}, {3}, 2, 1},
+    {2, 1, 64, 33, {6, 7}, {1, 1}},
+    {3, 1, 3, 40, {9, 10}, {3, 3}, 1, 1},
+    {1, 1, 16, 8, {8, 9}, {3, 2}, 2, 2, 2},
+    {2, 3, 4, 5, {7, 7}, {3, 3}, 1, 1},
+    {2, 37, 1, 1, {9, 8}, {3, 3}, 2, 1},
+    {1, 1, 3, 4, {4, 5, 6}, {2, 3, 2}, 1, 1},
+};
+
+// Numbers are bytes times a power of two, so that all of this is exact in floats.
+std::vector<float> quantized_by(const QuantizedCase& c, bool dynamic, bool bytes_in, bool bytes_out) {
+  const ConvLayout layout = c.layout();
+  Shape x_shape{c.batch}, w_shape{c.groups * c.c_out, c.c_in}, y_shape{c.batch};
+  for (std::size_t d = 0; d < c.in.size(); ++d) {
+    x_shape.push_back(c.in[d]);
+    w_shape.push_back(c.kernel[d]);
+    y_shape.push_back(layout.output_size(static_cast<int>(d), c.in[d] + 2 * c.padding, c.kernel[d]));
+  }
+  x_shape.push_back(c.groups * c.c_in), y_shape.push_back(c.groups * c.c_out);
+  Array<std::int8_t> w = Array<std::int8_t>::random(w_shape, 2, -128, 128);
+  Array<std::uint8_t> q = Array<std::uint8_t>::random(x_shape, 3, 0, 256);
+  Array<float> scale = Array<float>({c.groups * c.c_out}, 0.5F),
+               bias = Array<float>::random({c.groups * c.c_out}, 5);
+  for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = std::round(bias[i] * 64);
+  const std::int64_t of_example = q.size() / c.batch;
+  for (std::int64_t e = 0; e < c.batch; ++e) q[e * of_example] = 0, q[(e + 1) * of_example - 1] = 255;
+  Array<float> x(x_shape), input({2}, {0.25F, 100}), output({2}, {256, 90});
+  for (std::int64_t i = 0; i < x.size(); ++i) x[i] = 0.25F * (static_cast<float>(q[i]) - 100);
+  // The shape of a convolution's views has the channels second.
+  const auto channels_second = [](View v) {
+    Shape shape{v.shape[0], v.shape[v.shape.rank() - 1]};
+    for (int d = 1; d + 1 < v.shape.rank(); ++d) shape.push_back(v.shape[d]);
+    return View{v.data, v.dtype, shape, contiguous_strides(shape)};
+  };
+  Array<float> y(y_shape, -1.0F);
+  Array<std::uint8_t> y_bytes(y_shape, 7);
+  QuantizedConv call{.layout = layout};
+  const View bias_view = bias.view(), input_view = input.view(), output_view = output.view();
+  cpu::backend().convolve_quantized(call, channels_second(bytes_in ? q.view() : x.view()), w.view(),
+                                    scale.view(), &bias_view, dynamic ? nullptr : &input_view,
+                                    bytes_out ? &output_view : nullptr,
+                                    channels_second(bytes_out ? y_bytes.view() : y.view()));
+  if (!bytes_out) return {y.values().begin(), y.values().end()};
+  return {y_bytes.values().begin(), y_bytes.values().end()};
+}
+
+// The same by plain sums, of the dequantised numbers, in double.
+std::vector<float> plainly(const QuantizedCase& c, bool bytes_out) {
+  const ConvLayout layout = c.layout();
+  std::int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  const std::size_t missing = 3 - c.in.size();
+  Shape x_shape{c.batch}, w_shape{c.groups * c.c_out, c.c_in};
+  for (std::size_t d = 0; d < c.in.size(); ++d) {
+    in[missing + d] = c.in[d], kernel[missing + d] = c.kernel[d];
+    out[missing + d] = layout.output_size(static_cast<int>(d), c.in[d] + 2 * c.padding, c.kernel[d]);
+    x_shape.push_back(c.in[d]), w_shape.push_back(c.kernel[d]);
+  }
+  x_shape.push_back(c.groups * c.c_in);
+  Array<std::int8_t> w = Array<std::int8_t>::random(w_shape, 2, -128, 128);
+  Array<std::uint8_t> q = Array<std::uint8_t>::random(x_shape, 3, 0, 256);
+  Array<float> bias = Array<float>::random({c.groups * c.c_out}, 5);
+  for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = std::round(bias[i] * 64);
+  const std::int64_t of_example = q.size() / c.batch, channels = c.groups * c.c_in;
+  for (std::int64_t e = 0; e < c.batch; ++e) q[e * of_example] = 0, q[(e + 1) * of_example - 1] = 255;
+  std::vector<float> y;
+  const auto at = [&](std::size_t d, std::int64_t o, std::int64_t k) {
+    return d < missing ? 0 : o * c.stride - c.padding + k * c.dilation;
+  };
+  for (std::int64_t e = 0; e < c.batch; ++e)
+    for (std::int64_t o = 0; o < out[0] * out[1] * out[2]; ++o)
+      for (std::int64_t j = 0; j < c.groups * c.c_out; ++j) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = 0; i < c.c_in; ++i)
+          for (std::int64_t k = 0; k < kernel[0] * kernel[1] * kernel[2]; ++k) {
+            const std::int64_t z = at(0, o / (out[1] * out[2]), k / (kernel[1] * kernel[2])),
+                               r = at(1, o / out[2] % out[1], k / kernel[2] % kernel[1]),
+                               s = at(2, o % out[2], k % kernel[2]);
+            if (z < 0 || z >= in[0] || r < 0 || r >= in[1] || s < 0 || s >= in[2]) continue;
+            const std::int64_t from = ((e * in[0] + z) * in[1] + r) * in[2] + s;
+            sum += (q[from * channels + j / c.c_out * c.c_in + i] - 100) *
+                   w[(j * c.c_in + i) * kernel[0] * kernel[1] * kernel[2] + k];
+          }
+        const float value = 0.125F * static_cast<float>(sum) + bias[j];
+        y.push_back(bytes_out ? std::clamp(std::nearbyint(value / 256) + 90.0F, 0.0F, 255.0F) : value);
+      }
+  return y;
+}
+
+TEST(ConvolveQuantized, IsThePlainSumOfWhatTheIntegersStandFor) {
+  const auto best = cpu::instruction_set_in_use();
+  for (const auto set : cpu::instruction_sets()) {
+    cpu::use_instruction_set(set);
+    for (const QuantizedCase& c : kQuantizedCases)
+      for (const int threads : {1, 3}) {
+        const test::ThreadsScope scope(threads);
+        const std::string what = str(cpu::name_of(set), ", ", c.c_in, " to ", c.c_out, " of ", c.groups, ", ",
+                                     c.in.size(), " dimensions");
+        EXPECT_EQ(quantized_by(c, false, false, false), plainly(c, false)) << what;
+        EXPECT_EQ(quantized_by(c, false, true, false), plainly(c, false)) << what;
+        EXPECT_EQ(quantized_by(c, false, true, true), plainly(c, true)) << what;
+        if (c.in.empty() || c.batch == 1) continue;  // the ends of an example's range are 0 and 255 here
+        EXPECT_EQ(quantized_by(c, true, false, false), plainly(c, false)) << what;
+      }
+  }
+  cpu::use_instruction_set(best);
+}
+
+TEST(MultiplyNarrow, IsTheProductWithWhatTheIntegersStandFor) {
+  const auto best = cpu::instruction_set_in_use();
+  for (const auto set : cpu::instruction_sets()) {
+    cpu::use_instruction_set(set);
+    for (const std::int64_t m : {1, 5, 11}) {
+      constexpr std::int64_t n = 37, k = 96, odd = 51;
+      Array<std::uint8_t> w4 = Array<std::uint8_t>::random({n, k / 2}, 1, 0, 256);
+      Array<std::int8_t> w8 = Array<std::int8_t>::random({n, odd}, 2, -128, 128);
+      Array<float> s4 = Array<float>::random({n, k / 32}, 3), s8 = Array<float>::random({n}, 4),
+                   bias = Array<float>::random({n}, 5);
+      Array<float> x4 = Array<float>::random({m, k}, 6), x8 = Array<float>::random({m, odd}, 7), y4({m, n}),
+                   y8({m, n});
+      const View added = bias.view();
+      cpu::backend().multiply_narrow(x4.view(), w4.view(), s4.view(), &added, y4.view());
+      cpu::backend().multiply_narrow(x8.view(), w8.view(), s8.view(), nullptr, y8.view());
+      for (std::int64_t r = 0; r < m; ++r)
+        for (std::int64_t j = 0; j < n; ++j) {
+          double of4 = bias[j], of8 = 0;
+          for (std::int64_t i = 0; i < k; ++i) {
+            const int byte = w4[j * k / 2 + i / 32 * 16 + i % 16];
+            of4 += static_cast<double>(x4[r * k + i]) * s4[j * (k / 32) + i / 32] *
+                   ((i % 32 < 16 ? byte % 16 : byte / 16) - 8);
+          }
+          for (std::int64_t i = 0; i < odd; ++i)
+            of8 += static_cast<double>(x8[r * odd + i]) * s8[j] * w8[j * odd + i];
+          EXPECT_NEAR(y4[r * n + j], of4, 1e-4) << m << ' ' << j << ' ' << cpu::name_of(set);
+          EXPECT_NEAR(y8[r * n + j], of8, 2e-3) << m << ' ' << j << ' ' << cpu::name_of(set);
+        }
+    }
+  }
+  cpu::use_instruction_set(best);
+}
+
+}  // namespace
+}  // namespace veldt

@@ -1,0 +1,59 @@
+// Products of integers of 8 bits, by blocks of 32 columns, and the numbers around them.
+// Tests: tests/cpu/quantized_test.cpp
+#pragma once
+
+#include <cstdint>
+
+namespace veldt::cpu {
+
+inline constexpr std::int64_t kInt8Block = 32;  // rows and columns of a block
+inline constexpr std::int64_t kInt8Depth = 64;  // terms are multiples of it, filled up with weights of 0
+
+struct Int8Kernels {
+  const char* name;
+  // Around products of a thread.
+  void (*begin)();
+  void (*end)();
+  // c[r][j] = sum over k of a[r][k] w[j][k], exactly, for up to 32 rows of `a`, `a_row` bytes apart, and 32
+  // columns; c: 32 rows of 32, of which those beyond `rows` may be written. panel: [depth / 4][32][4]. Reads
+  // 32 rows of `a`.
+  void (*product)(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
+                  const std::int8_t* panel, std::int32_t* c);
+};
+
+// The best for the instruction set in use: "AMX", "VNNI", or that of Highway.
+const Int8Kernels& int8_kernels();
+// In intrinsics: null if the processor or the compiler lacks them.
+const Int8Kernels* amx_int8_kernels();
+const Int8Kernels* vnni_int8_kernels();
+const Int8Kernels& portable_int8_kernels();
+
+// What integers stand for: (q - zero) scale.
+struct Affine8 {
+  float scale, zero;
+};
+// For numbers between the smallest and the largest of these, and 0: q of 0 .. 255.
+Affine8 affine8_of(float low, float high);
+// The smallest and the largest, which include 0.
+void range_of_numbers(const float* x, std::int64_t n, float* low, float* high);
+// to[i] = round(x[i] / scale + zero) within 0 .. 255; NaN: 0.
+void to_bytes(const float* x, std::int64_t n, Affine8 as, std::uint8_t* to);
+
+// Rows of sums, 32 apart, as numbers: scale w_scale[j] (c[j] - zero w_sum[j]) + bias[j], within bounds, where
+// scale and zero are the row's. Reads the arrays of weights up to a multiple of 16 numbers.
+struct Int8Finish {
+  const std::int32_t* w_sum;
+  const float *w_scale, *bias;
+  float low, high;
+};
+struct Int8Rows {
+  const std::int32_t* c;
+  std::int64_t rows, columns;
+  const Affine8* affine;  // of each row
+};
+void finish_numbers(const Int8Rows& sums, const Int8Finish& f, float* to, std::int64_t to_row);
+// The same as bytes, as to_bytes().
+void finish_bytes(const Int8Rows& sums, const Int8Finish& f, Affine8 as, std::uint8_t* to,
+                  std::int64_t to_row);
+
+}  // namespace veldt::cpu
