@@ -304,9 +304,7 @@ class Trainer::FitTask final : public Task {
   // Also after the last step, where a run ends between two.
   void evaluate() {
     if (state_.steps == 0) return;
-    Evaluation e;
-    e.step = step_;
-    e.epoch = source_.epochs(step_ * trainer_.options_.accumulate);
+    Evaluation e{.step = step_, .epoch = source_.epochs(step_ * trainer_.options_.accumulate)};
     take_mean_losses(state_, losses(), e);
     e.learning_rate = optimizer().lr();
     e.learning_rates = rates_of(trainer_.players_);
