@@ -22,8 +22,8 @@ constexpr io::ConfigForm kRecipe{
 constexpr io::ConfigForm kSet{
     "value of", "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
 
-constexpr std::array<const char*, 8> kRecipeTables{"data",        "model", "block",     "values",
-                                                   "environment", "agent", "optimizer", "train"};
+constexpr std::array<const char*, 9> kRecipeTables{
+    "data", "model", "block", "values", "environment", "agent", "optimizer", "prune", "train"};
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -223,6 +223,7 @@ void check_acting_keys(const Recipe& recipe, const std::string& where) {
         "train.epochs",  "train.watch",          "train.autocast",
         "train.loss",    "train.metrics",        "train.progressive_resizing"};
     const bool is_of_data = table == "data" || table == "model" || table == "block" || table == "values" ||
+                            table == "prune" ||
                             name.starts_with("optimizer.groups.") ||
                             std::find(of_data.begin(), of_data.end(), name) != of_data.end();
     if (of_agents && !recipe.acts())
