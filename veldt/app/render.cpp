@@ -1,6 +1,8 @@
 // veldt render: a model file in, a picture of any size out, or any part of a sound.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

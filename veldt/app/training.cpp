@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/recipe/distilling.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/measure.h"
 #include "veldt/recipe/pruning.h"
@@ -59,16 +61,16 @@ Training::Training(const Taught& taught, const std::string& folder, Device devic
   pruner = recipe::pruner_of(recipe, model, steps());
   optimizer = recipe::optimizer_of(recipe, model);
   adapt = recipe::adapt_of(recipe, data.facts, model, steps());
-  trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));
-  if (data.validation != nullptr)
-    validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
+  train::TrainerOptions options = recipe::trainer_options_of(recipe, data.facts);
+  recipe::add_teacher(recipe, data.facts, model, device, options);
+  trainer.emplace(model, *optimizer, std::move(options));
+  if (data.validation != nullptr) validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
   if (data.test != nullptr) test.emplace(recipe::measuring_loader(recipe, data, data.test));
 }
 
 std::int64_t Training::steps() const {
   const std::int64_t of_epochs =
-      recipe.epochs == 0 ? 0
-                         : (recipe.epochs * train.batches() + recipe.accumulate - 1) / recipe.accumulate;
+      recipe.epochs == 0 ? 0 : (recipe.epochs * train.batches() + recipe.accumulate - 1) / recipe.accumulate;
   if (recipe.steps == 0 || of_epochs == 0) return std::max(recipe.steps, of_epochs);
   return std::min(recipe.steps, of_epochs);
 }

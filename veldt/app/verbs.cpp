@@ -33,6 +33,7 @@ const Program& program() {
               {"watch", "show runs on a page, while they train or afterwards", add_watch},
               {"report", "write runs as one page that opens from a disk", add_report},
               {"eval", "measure a trained network", add_eval},
+              {"prune", "make a trained network smaller: weights, channels, heads", add_prune},
               {"predict", "let a trained network classify, write or predict", add_predict},
               {"explain", "show why a trained network says what it says", add_explain},
               {"play", "let a trained agent act, and watch it", add_play},

@@ -18,6 +18,7 @@ Run add_sweep(VerbOptions& verb, Context& context);
 Run add_watch(VerbOptions& verb, Context& context);
 Run add_report(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
+Run add_prune(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_explain(VerbOptions& verb, Context& context);
 Run add_play(VerbOptions& verb, Context& context);

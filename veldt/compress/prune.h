@@ -4,7 +4,7 @@
 //   const NamedTensors masks = compress::masks_of(compress::magnitudes(weights), {.share = 0.9});
 //   compress::apply_masks(net, masks);   // nine weights of ten are 0 now
 // compress/pruner.h does it while a network learns, and compress/channels.h cuts whole channels.
-// Tests: tests/compress/prune_test.cpp
+// Tests: tests/compress/prune_test.cpp, tests/compress/peers_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -230,6 +230,13 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"train.autocast", io::TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
       {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
       {"train.metrics", io::TomlType::list, written_into(&Recipe::metrics)},
+      {"train.teacher", io::TomlType::text, text_into(&Recipe::teacher)},
+      {"train.temperature", io::TomlType::number, number_into(&Recipe::temperature, {.above = 0})},
+      {"train.teacher_weight", io::TomlType::number, number_into(&Recipe::teacher_weight, kShare)},
+      {"train.hints", io::TomlType::list, written_into(&Recipe::hints)},
+      {"train.hint_loss", io::TomlType::text,
+       text_into(&Recipe::hint_loss, {"features", "attention", "similarity"})},
+      {"train.hint_weight", io::TomlType::number, number_into(&Recipe::hint_weight, {.least = 0})},
       {"train.progressive_resizing", io::TomlType::text, written_into(&Recipe::resizing), kOfPictures},
   };
   return all;

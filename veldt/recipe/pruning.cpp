@@ -12,7 +12,9 @@ namespace veldt::recipe {
 namespace {
 
 // The line of a key of [prune], or its name alone.
-std::string place_of(const Written& written, const char* key) { return written.given() ? written.where : key; }
+std::string place_of(const Written& written, const char* key) {
+  return written.given() ? written.where : key;
+}
 
 }  // namespace
 
@@ -51,7 +53,8 @@ void check_pruning(const Recipe& recipe) {
                      fmt::format("prune.begin is {}, and both are shares of the run", p.begin),
                      "give a later end");
   if (p.method == "movement" && p.keep_zeros)
-    throw UsageError("prune.keep_zeros is not for movement pruning", "by it any weight that has gone may come back",
+    throw UsageError("prune.keep_zeros is not for movement pruning",
+                     "by it any weight that has gone may come back",
                      "choose prune.method = \"magnitude\", or leave it out");
   if (recipe.ema > 0)
     throw UsageError("optimizer.ema is not for a recipe that prunes",
@@ -62,7 +65,8 @@ std::optional<compress::Pruner> pruner_of(const Recipe& recipe, const nn::Module
   const Pruning& p = recipe.pruning;
   if (!p.given()) return std::nullopt;
   if (p.cuts() && steps == 0)
-    throw UsageError("prune.end is a share of the run's steps", "their number is not known: it is only limited by time",
+    throw UsageError("prune.end is a share of the run's steps",
+                     "their number is not known: it is only limited by time",
                      "set train.epochs or train.steps");
   compress::PrunerOptions o;
   o.what.share = p.share;

@@ -1,5 +1,5 @@
 // What [prune] of a recipe says, as what goes along with its training.
-// Tests: tests/app/prune_test.cpp, tests/recipe/pruning_test.cpp
+// Tests: tests/app/prune_test.cpp
 #pragma once
 
 #include <cstdint>

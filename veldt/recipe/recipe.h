@@ -108,6 +108,10 @@ struct Recipe {
   std::int64_t episodes = 20;  // of agents: of an evaluation
   std::string watch, autocast;
   Written loss, metrics, resizing;
+  std::string teacher;  // a model file
+  double temperature = 4, teacher_weight = 0.7, hint_weight = 1;
+  Written hints;  // "3 = 6": the network's layer, and the teacher's
+  std::string hint_loss = "similarity";
 
   // Below the folder of data: unless data.path is given, a folder named after the kind.
   const std::string& data_path() const { return path.empty() ? kind : path; }

@@ -20,6 +20,7 @@
 #include "veldt/optim/sgd.h"
 #include "veldt/optim/group.h"
 #include "veldt/recipe/call.h"
+#include "veldt/recipe/distilling.h"
 #include "veldt/recipe/known.h"
 #include "veldt/recipe/pruning.h"
 #include "veldt/recipe/resizing.h"
@@ -279,6 +280,7 @@ void check_training(const Recipe& recipe) {
   loss_of(recipe);
   resizing_of(recipe);
   check_pruning(recipe);
+  check_distilling(recipe);
   check_watch(recipe, metrics_of(recipe, nullptr));
 }
 

@@ -43,6 +43,9 @@ struct TrainerOptions {
   // If there is none: cross_entropy(first output, the batch's last tensor), which then has to hold labels,
   // i64.
   Loss loss = {};
+  // In training alone, what is minimised instead, of that loss, the outputs and the batch: what a teacher
+  // adds (compress::Distiller). Not of players with a loss of their own.
+  std::function<Tensor(const Tensor& loss, const TensorList& outputs, const data::Batch& batch)> instead = {};
   // The scores of evaluate() besides the loss, or the players' losses.
   std::vector<MetricMaker> metrics = {};
   // Batches whose mean gradient a step takes; see Optimizer.
