@@ -131,8 +131,8 @@ Run add_prune(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt prune runs/mnist -o sparse.safetensors --weights 0.9\n"
-      "  veldt prune runs/cifar10_small -o half.safetensors --channels 0.5\n"
-      "  veldt train half.safetensors --data data --out runs/half      teach it again\n"
+      "  veldt prune runs/mnist -o half.safetensors --channels 0.5\n"
+      "  veldt train half.safetensors --data data                      teach it again\n"
       "  veldt prune runs/mnist -o ticket.safetensors --weights 0.8 --rewind initial\n");
   return [flags, &context] { return prune_model(*flags, context); };
 }
