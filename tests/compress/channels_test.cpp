@@ -151,6 +151,10 @@ TEST(Channels, OfDepthwiseConvolutionsGoWithThoseBefore) {
   const ChannelGroup& group = group_of(groups, "1");
   EXPECT_EQ(&group, &group_of(groups, "3.body.0"));
   EXPECT_EQ(group.layers.size(), 4U);  // the first, the depthwise one's two numbers, and the one in the sum
+  // The number of groups is no tensor's: only a new network has another.
+  const Kept kept = choose(groups, net.state_dict(), {.share = 0.5});
+  EXPECT_THAT(error_of<ConfigError>([&] { cut(net, groups, kept); }), HasSubstr("in its place"));
+  EXPECT_EQ(net.state_dict()[0].tensor.size(0), 8);
 }
 
 TEST(Channels, HeadsAndHiddenFeaturesOfTransformersGo) {

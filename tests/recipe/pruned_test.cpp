@@ -101,6 +101,24 @@ TEST(Pruned, ANetworkWithFewerChannelsIsAFileLikeAnyOther) {
   EXPECT_THAT(half.rows.back().fixed, HasSubstr("output"));
 }
 
+TEST(Pruned, DepthwiseConvolutionsAndNormsWithoutTensorsFollow) {
+  const NoGrad off;
+  Facts facts;
+  facts.model = {.input = {3, 8, 8}, .outputs = 2};
+  facts.classes = {"a", "b"};
+  const Trained network = network_of(
+      "[data]\nkind = \"cifar10\"\n[model]\nlayers = [\"Conv2d(8, 1)\", \"InstanceNorm2d\", \"Conv2d(8, 3, "
+      "groups=8)\", "
+      "\"ReLU\", \"Conv2d(out=6, kernel=1)\", \"AdaptiveAvgPool2d(1)\", \"Flatten\", \"Linear(outputs)\"]\n"
+      "[train]\nepochs = 1\n",
+      facts);
+  const Trained again = opened(pruned(network, {.cut = {.share = 0.5}}).network);
+  EXPECT_THAT(again.recipe.layers.texts,
+              ElementsAre("Conv2d(4, 1)", "InstanceNorm2d", "Conv2d(4, 3, groups=4)", "ReLU",
+                          "Conv2d(out=3, kernel=1)", "AdaptiveAvgPool2d(1)", "Flatten", "Linear(outputs)"));
+  again.model(zeros({1, 3, 8, 8}));
+}
+
 TEST(Pruned, HeadsGoOutOfATransformersFile) {
   const NoGrad off;
   const Pruned half = pruned(writer(), {.cut = {.share = 0.25, .heads = 0.5}});

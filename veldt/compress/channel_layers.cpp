@@ -139,6 +139,8 @@ Layout linear(const LayerCall& call, const Layout& x) {
 
 Layout norm(const LayerCall& call, const Layout& x) {
   if (!reads(call, x, 1)) return not_followed(call, {x});
+  if (call.module.state_dict().empty())
+    for (const Segment& segment : x.segments) call.groups.add_layer(segment.group, {call.path, "channels"});
   for (const auto& [name, tensor] : call.module.state_dict())
     if (tensor.rank() == 1)
       call.groups.add_parts(x, in_path(call.path, name), 0, name == "weight" ? Role::scaled : Role::other);

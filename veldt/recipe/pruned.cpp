@@ -42,6 +42,7 @@ LayerChanges changes_of(const std::vector<ChannelGroup>& groups, const compress:
     const auto left = static_cast<std::int64_t>(kept[g].size());
     if (left == groups[g].size) continue;
     for (const auto& [layer, argument] : groups[g].layers) {
+      if (argument == "channels") continue;  // a norm of a recipe is built for what it reads
       changes[layer][argument] = std::to_string(left);
       if (argument == "heads") changes[layer]["head_dim"] = std::to_string(head_dims.at(layer));
     }
