@@ -164,6 +164,15 @@ TEST(Pruner, AResumedRunHasTheBitsOfOneThatNeverStopped) {
   }
 }
 
+TEST(Pruner, AMaskOfOtherNumbersThanZeroAndOneIsCorrupt) {
+  nn::Sequential net{nn::Linear(4, 3)};
+  Pruner pruner(net, {.end = 10});
+  NamedTensors state = pruner.state();
+  ASSERT_EQ(state.at(0).name, "mask.0.weight");
+  state[0].tensor.assign(full({3, 4}, 0.5));
+  EXPECT_EQ(test::thrown_by<IoError>([&] { pruner.begin(7); }).kind(), IoError::Kind::corrupt);
+}
+
 TEST(Pruner, WhatCannotBeIsRefused) {
   nn::Sequential net{nn::Linear(4, 3)};
   EXPECT_THAT(error_of<ConfigError>([&] { Pruner(net, {.begin = 5, .end = 4}); }),
