@@ -193,7 +193,7 @@ void prune_trained(const std::string& bytes) {
   recipe::save(scratch("whole"), made, facts, model, {});
   const recipe::Pruned smaller =
       recipe::pruned(recipe::load(scratch("whole")),
-                     {.cut = {.share = 0.5, .heads = 0.5}, .weights = compress::PruneOptions{.share = 0.5}});
+                     {.cut = {.share = 0.5}, .weights = compress::PruneOptions{.share = 0.5}});
   recipe::save(scratch("smaller"), smaller.network.recipe, smaller.network.facts, smaller.network.model, {});
   require(recipe::load(scratch("smaller")).model.parameter_count() <= model.parameter_count(),
           "a pruned network is no larger");

@@ -178,6 +178,8 @@ TEST(Pruned, WhatCannotBeIsRefused) {
       "[data]\nkind = \"mnist\"\n[model]\nlayers = [\"Flatten\", \"Linear(outputs)\"]\n[train]\nepochs = 1\n",
       facts);
   EXPECT_THAT(error_of<UsageError>([&] { pruned(one, {.cut = {.share = 0.5}}); }), HasSubstr("no channel"));
+  EXPECT_THAT(error_of<UsageError>([&] { pruned(digits(), {.cut = {.share = 0.5, .heads = 0.5}}); }),
+              HasSubstr("no head"));
   EXPECT_THAT(error_of<ConfigError>([&] {
                 pruned(one,
                        {.weights = compress::PruneOptions{.share = 0.5}, .rewind = first_weights(digits())});

@@ -100,6 +100,22 @@ NamedTensors rewound(const NamedTensors& now, const NamedTensors& then) {
   return values;
 }
 
+// Refuses a network none of whose units of that kind can go.
+void check_any(const std::vector<ChannelGroup>& groups, ChannelGroup::Unit unit) {
+  std::string why;
+  for (const ChannelGroup& group : groups) {
+    if (group.unit != unit) continue;
+    if (group.fixed.empty()) return;
+    if (why.empty()) why = group.fixed;
+  }
+  const bool is_head = unit == ChannelGroup::Unit::head;
+  throw UsageError(fmt::format("no {} of this network can go", is_head ? "head" : "channel"),
+                   !why.empty() ? why
+                   : is_head    ? "it has no TransformerEncoderLayer and no TransformerDecoderLayer"
+                                : "no layer makes channels that can be followed",
+                   is_head ? "cut channels, or prune weights" : "prune its weights instead");
+}
+
 // The network without the channels and heads that go; its state becomes `values` cut alike.
 void cut_network(Pruned& all, const compress::CutOptions& options, NamedTensors& values) {
   Trained& network = all.network;
@@ -110,18 +126,11 @@ void cut_network(Pruned& all, const compress::CutOptions& options, NamedTensors&
   const std::vector<ChannelGroup> groups = compress::channel_groups(network.model, example_of(network.facts));
   const NamedTensors state = network.model.state_dict();
   const compress::Kept kept = compress::choose(groups, state, options);
-  std::string why;
-  bool any = false;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    all.rows.push_back(row_of(groups[g], kept[g], state));
-    any = any || groups[g].fixed.empty();
-    if (why.empty() && !groups[g].fixed.empty() && groups[g].fixed.find("output") == std::string::npos)
-      why = groups[g].fixed;
-  }
-  if (!any)
-    throw UsageError("no channel of this network can go",
-                     why.empty() ? "only its output is made by layers that could lose some" : why,
-                     "prune its weights instead");
+  for (const ChannelGroup::Unit unit : {ChannelGroup::Unit::channel, ChannelGroup::Unit::head})
+    if ((unit == ChannelGroup::Unit::head ? options.heads : options.share) > 0) check_any(groups, unit);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if ((groups[g].unit == ChannelGroup::Unit::head ? options.heads : options.share) > 0)
+      all.rows.push_back(row_of(groups[g], kept[g], state));
   network.recipe = unrolled(network.recipe, network.model, network.facts.model.outputs,
                             changes_of(groups, kept, head_dims_of(groups)));
   values = compress::cut_state(values, groups, kept);
