@@ -151,9 +151,17 @@ TEST(Channels, OfDepthwiseConvolutionsGoWithThoseBefore) {
   const ChannelGroup& group = group_of(groups, "1");
   EXPECT_EQ(&group, &group_of(groups, "3.body.0"));
   EXPECT_EQ(group.layers.size(), 4U);  // the first, the depthwise one's two numbers, and the one in the sum
-  // The number of groups is no tensor's: only a new network has another.
+  cut_and_compare(net, {randn({1, 3, 5, 5}, rng)}, {.share = 0.5});
+  EXPECT_THAT(net.description(), HasSubstr("Conv2d(4, 4, 3, padding 1, groups 4)"));
+}
+
+TEST(Channels, OfNormsWithoutTensorsAreNotCutInTheirPlace) {
+  Rng rng(4);
+  nn::Sequential net{nn::Conv2d(3, 8, 1, {}, rng), nn::InstanceNorm2d(8), nn::Conv2d(8, 2, 1, {}, rng)};
+  const auto groups = channel_groups(net, {randn({1, 3, 5, 5}, rng)});
   const Kept kept = choose(groups, net.state_dict(), {.share = 0.5});
-  EXPECT_THAT(error_of<ConfigError>([&] { cut(net, groups, kept); }), HasSubstr("in its place"));
+  EXPECT_THAT(error_of<ConfigError>([&] { cut(net, groups, kept); }),
+              HasSubstr("1 cannot be cut in its place"));
   EXPECT_EQ(net.state_dict()[0].tensor.size(0), 8);
 }
 

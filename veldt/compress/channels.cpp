@@ -204,8 +204,7 @@ void cut(nn::Module& network, const std::vector<ChannelGroup>& groups, const Kep
   Resize resize(cut_state(network.state_dict(), groups, kept));
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const auto& [layer, argument] : groups[g].layers)
-      if (static_cast<std::int64_t>(kept[g].size()) < groups[g].size &&
-          (argument == "groups" || argument == "channels"))
+      if (static_cast<std::int64_t>(kept[g].size()) < groups[g].size && argument == "channels")
         throw ConfigError(fmt::format("{} cannot be cut in its place", layer),
                           fmt::format("its number of {} is no tensor's size", argument),
                           "build the smaller network, and load what cut_state() gives");

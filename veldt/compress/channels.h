@@ -26,8 +26,8 @@ struct ChannelPart {
   Role role = Role::other;
 };
 
-// An argument of a layer that says how many units there are: "out" of "3", "heads" of "2"; "groups" of a
-// depthwise convolution, and "channels" of a norm without tensors, which only a new layer can have changed.
+// An argument of a layer that says how many units there are: "out" of "3", "groups" of a depthwise
+// convolution, "heads" of "2"; "channels" of a norm without tensors, which only a new layer can have changed.
 struct SizedLayer {
   std::string layer, argument;
 };
@@ -71,8 +71,8 @@ Kept choose(const std::vector<ChannelGroup>& groups, const NamedTensors& state, 
 // The state of the smaller network. Throws ConfigError for units that do not exist or are not in order.
 NamedTensors cut_state(const NamedTensors& state, const std::vector<ChannelGroup>& groups, const Kept& kept);
 // Gives the network's own tensors these sizes. Optimizers that have its parameters are to be built anew. Also
-// throws ConfigError for a group with a depthwise convolution or a norm without tensors, which keep a number
-// of channels of their own: build the smaller network instead, and load cut_state().
+// throws ConfigError for a group with a norm without tensors, which keeps a number of channels of its own:
+// build the smaller network instead, and load cut_state().
 void cut(nn::Module& network, const std::vector<ChannelGroup>& groups, const Kept& kept);
 
 }  // namespace veldt::compress

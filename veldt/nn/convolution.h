@@ -40,7 +40,12 @@ template <int kDims> class Conv : public Module {
   const Tensor& bias() const { return bias_; }  // undefined without one
 
  private:
+  // Of one that takes each channel by itself as many as there are: some may have been cut
+  // (compress/channels.h).
+  std::int64_t groups() const { return is_depthwise_ ? weight_.size(0) : options_.groups; }
+
   ConvOptions options_;
+  bool is_depthwise_;
   Tensor weight_, bias_;
 };
 
