@@ -16,8 +16,11 @@
 #include "veldt/models/model_file.h"
 #include "veldt/models/pretrained.h"
 #include "veldt/ops/create.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/recipe/model.h"
+#include "veldt/recipe/pruned.h"
 #include "veldt/recipe/trained.h"
+#include "veldt/tensor/plan.h"
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/manifest.h"
 #include "veldt/tensor/graph.h"
@@ -200,6 +203,38 @@ std::vector<std::string> quantized_seeds() {
   return seeds;
 }
 
+// Such a file with all its weights, made smaller: the smaller file opens too.
+void prune_trained(const std::string& bytes) {
+  const auto both = Json::parse(bytes, nullptr, false);
+  if (!both.is_object() || !both.contains("recipe") || !both.contains("facts")) return;
+  const recipe::Facts facts = recipe::facts_from_json(both["facts"].dump(), "a file");
+  std::vector<std::pair<std::string, std::vector<std::string>>> given;
+  if (!both["recipe"].is_object()) return;
+  for (const auto& [key, texts] : both["recipe"].items()) {
+    if (!texts.is_array()) return;
+    given.emplace_back(key, std::vector<std::string>());
+    for (const auto& text : texts) {
+      if (!text.is_string()) return;
+      given.back().second.push_back(text.get<std::string>());
+    }
+  }
+  const recipe::Recipe made = recipe::recipe_of(given, "a file");
+  if (made.acts() || numel(facts.model.input) > 4096 || facts.model.target.rank() > 0) return;
+  const nn::Graph model = recipe::build_model(made, facts.model, 5000);
+  Shape shape{1};
+  for (const std::int64_t size : facts.model.input) shape.push_back(size);
+  const nn::Evaluating evaluating(model);
+  const StepFacts cost = step_facts([&] { model(zeros(shape, facts.model.dtype)); });
+  if (cost.flops > 1e8 || cost.held_bytes + cost.eager_bytes > 100'000'000) return;
+  recipe::save(scratch("whole"), made, facts, model, {});
+  const recipe::Pruned smaller =
+      recipe::pruned(recipe::load(scratch("whole")),
+                     {.cut = {.share = 0.5}, .weights = compress::PruneOptions{.share = 0.5}});
+  recipe::save(scratch("smaller"), smaller.network.recipe, smaller.network.facts, smaller.network.model, {});
+  require(recipe::load(scratch("smaller")).model.parameter_count() <= model.parameter_count(),
+          "a pruned network is no larger");
+}
+
 void read_facts(const std::string& bytes) {
   const std::string facts = recipe::in_json(recipe::facts_from_json(bytes, "a file"));
   require(recipe::in_json(recipe::facts_from_json(facts, "a copy")) == facts,
@@ -378,6 +413,7 @@ std::vector<Target> model_targets() {
           {"facts", read_facts, facts_seeds},
           {"trained", read_trained, trained_seeds, recipe::layer_names},
           {"quantized", read_quantized, quantized_seeds},
+          {"pruned", prune_trained, trained_seeds, recipe::layer_names},
           {"known", read_known, known_seeds, known_words},
           {"manifest", read_manifest, manifest_seeds},
           {"resume", resume, resume_seeds}};

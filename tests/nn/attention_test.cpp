@@ -16,6 +16,7 @@
 #include "veldt/ops/index.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
@@ -151,6 +152,22 @@ TEST(Attention, ByRotaryPositionsDependsOnTheDistanceAlone) {
   EXPECT_NEAR(product(3, 1), product(12, 10), 1e-5);
   EXPECT_GT(std::abs(product(3, 1) - product(5, 1)), 1e-3);
   EXPECT_NEAR(product(0, 0), sum(q * k).item(), 1e-6);
+}
+
+// Heads of a size of their own: two of three numbers in a stream of eight.
+TEST(Attention, HeadsMayHaveASizeOfTheirOwn) {
+  Rng rng(8);
+  nn::MultiheadAttention attention(8, 2, {.batch_first = true, .head_dim = 3}, rng);
+  EXPECT_EQ(attention.heads(), 2);
+  EXPECT_EQ(attention.state_dict()[0].tensor.shape(), Shape({18, 8}));
+  EXPECT_EQ(attention.title(), "MultiheadAttention(8, 2 of 3)");
+  const Tensor x = randn({2, 5, 8}, rng);
+  const Tensor self = attention(x);
+  EXPECT_EQ(self.shape(), Shape({2, 5, 8}));
+  // The way of three different inputs gives the same.
+  EXPECT_LT(max(abs(attention.attend(x, clone(x), clone(x)) - self)).item(), 1e-5);
+  EXPECT_THAT(error_of<ConfigError>([&] { nn::MultiheadAttention(8, 3); }), HasSubstr("divides"));
+  EXPECT_NO_THROW(nn::MultiheadAttention(8, 3, {.head_dim = 2}));
 }
 
 TEST(Attention, OfADetachedSelfHasTheGradientsOfTheRest) {

@@ -107,6 +107,7 @@ run() {
       [[ $command == *'--over data.batch'* ]] || command+=' --set data.batch=20'
       ;;
     *'--find-rate'*) command+=' --data data' ;;
+    *'veldt train '*mnist_student*) command+=' --data data --set train.epochs=12' ;;  # it sees a tenth of the digits
     *'veldt train '*mnist*) command+=' --data data --set train.epochs=1 --set data.batch=10' ;;
     *'veldt train '*unet* | *'veldt train '*resnet*) command+=' --data data --set train.steps=4 --set values.width=4' ;;
     *'veldt train '*dates*) command+=' --data data --set train.steps=12 --set optimizer.warmup=2 --set values.size=16' ;;

@@ -21,6 +21,7 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/app/train_flags.h"
 #include "veldt/app/train_live.h"
+#include "veldt/app/training.h"
 #include "veldt/app/training_view.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"
@@ -33,12 +34,10 @@
 #include "veldt/recipe/coherence.h"
 #include "veldt/recipe/data_digest.h"
 #include "veldt/recipe/forecast.h"
-#include "veldt/recipe/known.h"
 #include "veldt/recipe/measure.h"
 #include "veldt/recipe/resizing.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/trainer.h"
-#include "veldt/recipe/whitening.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
 
@@ -46,48 +45,6 @@ namespace veldt::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A recipe, its data, the network and all that trains it.
-struct Training {
-  Training(const recipe::Recipe& r, const std::string& folder, Device device)
-      : recipe(r),
-        data(recipe::load_data(recipe, folder)),
-        model(recipe::build_model(recipe, data.facts.model)),
-        train(recipe::training_loader(recipe, data)) {
-    recipe::check_corruptions(data.test, recipe.corrupt);
-    recipe::begin_known(recipe, model);
-    recipe::begin_whitening(recipe, data, model);
-    model.to(device);
-    optimizer = recipe::optimizer_of(recipe, model);
-    adapt = recipe::adapt_of(recipe, data.facts, model, steps());
-    trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));
-    if (data.validation != nullptr)
-      validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
-    if (data.test != nullptr) test.emplace(recipe::measuring_loader(recipe, data, data.test));
-  }
-
-  std::int64_t steps() const {
-    const std::int64_t of_epochs =
-        recipe.epochs == 0 ? 0
-                           : (recipe.epochs * train.batches() + recipe.accumulate - 1) / recipe.accumulate;
-    if (recipe.steps == 0 || of_epochs == 0) return std::max(recipe.steps, of_epochs);
-    return std::min(recipe.steps, of_epochs);
-  }
-
-  std::int64_t steps_between_evaluations() const {
-    return recipe.evaluate_every > 0 ? recipe.evaluate_every
-                                     : (train.batches() + recipe.accumulate - 1) / recipe.accumulate;
-  }
-
-  recipe::Recipe recipe;
-  recipe::Data data;
-  nn::Graph model;
-  data::Loader train;
-  std::unique_ptr<optim::Optimizer> optimizer;
-  std::optional<train::Adaptation> adapt;
-  std::optional<train::Trainer> trainer;
-  std::optional<data::Loader> validation, test;
-};
 
 // The keys that a resumed run may change: where its data are, how fast they are loaded, what is measured at
 // its end, and when that is. A schedule and a progressive resizing keep their own number of steps.
@@ -104,7 +61,7 @@ std::int64_t step_of(double share, const Training& training) {
   return std::min(steps, (std::max<std::int64_t>(least, 1) + every - 1) / every * every);
 }
 
-train::FitOptions fit_options(const TrainFlags& flags, const Training& training, const Ranks& ranks) {
+train::FitOptions fit_options(const TrainFlags& flags, Training& training, const Ranks& ranks) {
   const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
   o.epochs = recipe.epochs;
@@ -128,6 +85,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training,
   o.sync_batch_norm = flags.sync_batch_norm;
   o.record = true;  // layers of recipes do the same at every step
   o.adapt = training.adapt;
+  o.follower = training.pruner ? &*training.pruner : nullptr;
   o.metadata = recipe::metadata_of(recipe, training.data.facts);
   return o;
 }
@@ -370,7 +328,8 @@ void check_parts(const TrainFlags& flags, const Training& training, const Ranks&
 int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   check_profile(flags.profile);
   const DeviceChoice device = ranks.choose_device(flags.device);
-  const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
+  const Taught taught = recipe_or_model(flags.config, flags.sets);
+  const recipe::Recipe& recipe = taught.recipe;
   recipe::check_model(recipe);
   recipe::check_values_are_read(recipe);
   recipe::check_training(recipe);
@@ -402,7 +361,7 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
   ranks.barrier();  // what it has downloaded is there for those beside it
   if (!ranks.is_first()) flags.data = data_folder(recipe, flags.data, context);
   if (!ranks.alone()) ranks.must_agree(facts_of(recipe, flags, device.device));
-  Training training(recipe, flags.data, device.device);
+  Training training(taught, flags.data, device.device);
   check_parts(flags, training, ranks);
   const std::string model_file = in_run(flags, "model.safetensors");
   if (ranks.is_first()) {
@@ -492,7 +451,8 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
 Run add_train(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<TrainFlags>();
   add_path(verb, "RECIPE", flags->config,
-           "a TOML file: data or environment, model or agent, optimizer, train (docs/recipes.md)")
+           "a TOML file: data or environment, model or agent, optimizer, train (docs/recipes.md); or a model "
+           "that veldt train or veldt prune wrote: it learns on by its own recipe")
       .required();
   add_path(verb, "--data", flags->data,
            "the folder that data.path starts from; without it the recipe's files are downloaded");
@@ -537,6 +497,7 @@ Run add_train(VerbOptions& verb, Context& context) {
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
       "  veldt train recipes/mnist.toml --data data --find-rate\n"
       "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n"
+      "  veldt train runs/mnist/model.safetensors --data data --set optimizer.lr=1e-3    teach it further\n"
       "  veldt train recipes/mnist.toml --live                   watch it learn in a browser\n"
       "  mpirun -n 4 veldt train recipes/mnist.toml              four processes, one training\n"
       "  veldt train recipes/cartpole.toml                       an agent, in an environment\n");

@@ -37,6 +37,7 @@ const Program& program() {
               {"report", "write runs as one page that opens from a disk", add_report},
               {"eval", "measure a trained network", add_eval},
               {"quantize", "put integers in the place of a network's weights", add_quantize},
+              {"prune", "make a trained network smaller: weights, channels, heads", add_prune},
               {"predict", "let a trained network classify, write or predict", add_predict},
               {"explain", "show why a trained network says what it says", add_explain},
               {"play", "let a trained agent act, and watch it", add_play},

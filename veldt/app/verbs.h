@@ -21,6 +21,7 @@ Run add_watch(VerbOptions& verb, Context& context);
 Run add_report(VerbOptions& verb, Context& context);
 Run add_quantize(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
+Run add_prune(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_explain(VerbOptions& verb, Context& context);
 Run add_play(VerbOptions& verb, Context& context);

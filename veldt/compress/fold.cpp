@@ -108,11 +108,11 @@ std::vector<FoldedNorm> fold_batch_norms(nn::Module& network, const Tensor& exam
   }
   if (pairs.empty()) return {};
   // What may have to come back.
-  struct Kept {
+  struct FoldedTensors {
     Places places;
     Tensor weight, bias;
   };
-  std::vector<Kept> kept;
+  std::vector<FoldedTensors> kept;
   for (const FoldedNorm& pair : pairs) {
     const Places p = places_of(network, pair);
     kept.push_back({p, p.layer->weights().front().weight->floats(), *p.layer->bias_of_product()});
@@ -120,7 +120,7 @@ std::vector<FoldedNorm> fold_batch_norms(nn::Module& network, const Tensor& exam
   }
   constexpr double kRounding = 1e-4;
   if (relative_difference(before, network(example)) < kRounding) return pairs;
-  for (const Kept& k : kept) {
+  for (const FoldedTensors& k : kept) {
     *k.places.layer->weights().front().weight = k.weight;
     *k.places.layer->bias_of_product() = k.bias;
     k.places.norm->leave_out(false);

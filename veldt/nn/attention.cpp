@@ -1,6 +1,7 @@
 // Multihead attention and the layers of transformers, put together from projections, norms and the fused op.
 #include "veldt/nn/attention.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -20,7 +21,11 @@ namespace veldt::nn {
 namespace {
 
 MultiheadAttentionOptions attention_options(const TransformerLayerOptions& o) {
-  return {.dropout = o.dropout, .batch_first = o.batch_first, .dtype = o.dtype, .device = o.device};
+  return {.dropout = o.dropout,
+          .batch_first = o.batch_first,
+          .head_dim = o.head_dim,
+          .dtype = o.dtype,
+          .device = o.device};
 }
 
 LinearOptions linear_options(const TransformerLayerOptions& o) {
@@ -84,18 +89,20 @@ AttentionMask with_causal(AttentionMask mask, bool causal) {
 MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions o,
                                        Rng& rng)
     : size_(size),
-      heads_(heads),
+      head_dim_(o.head_dim > 0 ? o.head_dim : size / std::max<std::int64_t>(heads, 1)),
       batch_first_(o.batch_first),
-      out_(size, size, {.bias = o.bias, .dtype = o.dtype, .device = o.device}, rng),
+      out_(std::max<std::int64_t>(heads * head_dim_, 1), size,
+           {.bias = o.bias, .dtype = o.dtype, .device = o.device}, rng),
       dropout_(o.dropout, rng) {
-  if (heads < 1 || size % heads != 0)
+  if (heads < 1 || size < 1 || (o.head_dim == 0 && size % heads != 0))
     throw ConfigError(str("cannot build MultiheadAttention(", size, ", ", heads, ")"),
                       "the size is shared out among the heads", "give a number of heads that divides it");
-  const Tensor weight = parameter(empty({3 * size, size}, o.dtype, o.device));
+  const std::int64_t inner = heads * head_dim_;
+  const Tensor weight = parameter(empty({3 * inner, size}, o.dtype, o.device));
   init::xavier_uniform(weight, 1, rng);
   weight_ = weight;
   if (!o.bias) return;
-  in_bias_ = parameter(zeros({3 * size}, o.dtype, o.device));
+  in_bias_ = parameter(zeros({3 * inner}, o.dtype, o.device));
   Tensor(out_.bias()).detach().assign(zeros({size}, o.dtype, o.device));
 }
 
@@ -107,7 +114,8 @@ void MultiheadAttention::fields(Fields& f) {
 }
 
 std::string MultiheadAttention::title() const {
-  return str("MultiheadAttention(", size_, ", ", heads_, lora_title(), ')');
+  const std::string own = heads() * head_dim_ == size_ ? "" : str(" of ", head_dim_);
+  return str("MultiheadAttention(", size_, ", ", heads(), own, lora_title(), ')');
 }
 
 Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -131,40 +139,40 @@ Tensor MultiheadAttention::attended(const Tensor& query, const Tensor& key, cons
   const auto in_order = [&](const Tensor& x) { return batch_first_ ? x : transpose(x, 0, 1); };
   const Tensor q = in_order(query), k = in_order(key), v = in_order(value);
   const std::int64_t n = q.size(0), queries = q.size(1), keys = k.size(1);
+  const std::int64_t heads = this->heads(), inner = heads * head_dim_;
   if (k.size(0) != n || v.size(0) != n || v.size(1) != keys)
     throw ShapeError(str(title(), " cannot take ", query.shape(), ", ", key.shape(), " and ", value.shape()),
                      "keys and values are as many, of as many examples as queries",
                      "give them the same sizes");
-  const AttentionOptions options = options_for(mask, title(), {n, heads_, queries, keys});
-  const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
-    return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
+  const AttentionOptions options = options_for(mask, title(), {n, heads, queries, keys});
+  const auto by_head = [&](const Tensor& x) {  // [n, time, inner] to [n, heads, time, head_dim]
+    return transpose(reshape(x, {n, x.size(1), heads, head_dim_}), 1, 2);
   };
   std::array<Tensor, 3> parts;
   // The same tensor, not only the same memory: x.detach() gets no gradients.
   if (query.impl() == key.impl() && key.impl() == value.impl()) {
     const Tensor all = with_lora(product(q, in_bias_), q);
-    if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));
+    if (!dropout_.drops()) return in_order(out_(self_attention(all, heads, options)));
     for (std::int64_t i = 0; i < 3; ++i)
-      parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));
+      parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * inner, inner));
   } else {
     const Tensor weight = merged_weight();
     const auto projected = [&](const Tensor& x, std::int64_t part) {
-      return by_head(linear(x, narrow(weight, 0, part * size_, size_),
-                            in_bias_.defined() ? narrow(in_bias_, 0, part * size_, size_) : Tensor()));
+      return by_head(linear(x, narrow(weight, 0, part * inner, inner),
+                            in_bias_.defined() ? narrow(in_bias_, 0, part * inner, inner) : Tensor()));
     };
     parts = {projected(q, 0), projected(k, 1), projected(v, 2)};
   }
-  const Tensor heads = dropout_.drops()
-                           ? matmul(dropout_(attention_weights(parts[0], parts[1], options)), parts[2])
-                           : scaled_dot_product_attention(parts[0], parts[1], parts[2], options);
-  return in_order(out_(reshape(transpose(heads, 1, 2), {n, queries, size_})));
+  const Tensor seen = dropout_.drops()
+                          ? matmul(dropout_(attention_weights(parts[0], parts[1], options)), parts[2])
+                          : scaled_dot_product_attention(parts[0], parts[1], parts[2], options);
+  return in_order(out_(reshape(transpose(seen, 1, 2), {n, queries, inner})));
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t size, std::int64_t heads,
                                                  TransformerLayerOptions o, Rng& rng)
     : options_(o),
       size_(size),
-      heads_(heads),
       self_attn_(size, heads, attention_options(o), rng),
       linear1_(size, o.dim_feedforward, linear_options(o), rng),
       linear2_(o.dim_feedforward, size, linear_options(o), rng),
@@ -194,14 +202,13 @@ void TransformerEncoderLayer::fields(Fields& f) {
 }
 
 std::string TransformerEncoderLayer::title() const {
-  return str("TransformerEncoderLayer(", size_, ", ", heads_, ')');
+  return str("TransformerEncoderLayer(", size_, ", ", self_attn_.heads(), ')');
 }
 
 TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t size, std::int64_t heads,
                                                  TransformerLayerOptions o, Rng& rng)
     : options_(o),
       size_(size),
-      heads_(heads),
       self_attn_(size, heads, attention_options(o), rng),
       multihead_attn_(size, heads, attention_options(o), rng),
       linear1_(size, o.dim_feedforward, linear_options(o), rng),
@@ -246,7 +253,7 @@ void TransformerDecoderLayer::fields(Fields& f) {
 }
 
 std::string TransformerDecoderLayer::title() const {
-  return str("TransformerDecoderLayer(", size_, ", ", heads_, ')');
+  return str("TransformerDecoderLayer(", size_, ", ", self_attn_.heads(), ')');
 }
 
 namespace {

@@ -27,16 +27,18 @@ struct MultiheadAttentionOptions {
   double dropout = 0;  // of the weights, in training
   bool bias = true;
   bool batch_first = false;
+  std::int64_t head_dim = 0;  // 0: size / heads
   DType dtype = DType::f32;
   Device device = {};
 };
 
 // Sequences [time, n, size], or [n, time, size] with batch_first. "in_proj_weight" [3 size, size] for
 // queries, keys and values, "in_proj_bias", "out_proj.weight" and "out_proj.bias". Its own adapter
-// (nn/lora.h) is one of "in_proj_weight", as PEFT's is; "out_proj" may have another.
+// (nn/lora.h) is one of "in_proj_weight", as PEFT's is; "out_proj" may have another. With a
+// head_dim the projections are [3 heads head_dim, size] and [size, heads head_dim].
 class MultiheadAttention : public LoraLayer {
  public:
-  // Throws ConfigError unless the heads divide the size.
+  // Throws ConfigError unless the heads divide the size, or a head_dim is given.
   MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions options = {},
                      Rng& rng = default_rng());
 
@@ -50,11 +52,15 @@ class MultiheadAttention : public LoraLayer {
   std::vector<Named> weights() override { return {{"in_proj_weight", &weight_, Use::product, true}}; }
   std::string title() const override;
 
+  // As many as its projections have, of which some may have been cut (compress/channels.h).
+  std::int64_t heads() const { return weight_.size(0) / (3 * head_dim_); }
+  std::int64_t head_dim() const { return head_dim_; }
+
  private:
   Tensor attended(const Tensor& query, const Tensor& key, const Tensor& value,
                   const AttentionMask& mask) const;
 
-  std::int64_t size_, heads_;
+  std::int64_t size_, head_dim_;
   bool batch_first_;
   Tensor in_bias_;
   Linear out_;
@@ -67,7 +73,8 @@ struct TransformerLayerOptions {
   bool gelu = false;        // between the two linear layers, instead of relu
   bool norm_first = false;  // norms before each part, not after it (Xiong et al. 2020)
   bool batch_first = false;
-  bool causal = false;  // step i attends only to steps 0 .. i of its own sequence, with any mask
+  bool causal = false;        // step i attends only to steps 0 .. i of its own sequence, with any mask
+  std::int64_t head_dim = 0;  // 0: size / heads
   DType dtype = DType::f32;
   Device device = {};
 };
@@ -89,7 +96,7 @@ class TransformerEncoderLayer : public Module {
   Tensor encoded(const Tensor& x, const AttentionMask& mask) const;
 
   TransformerLayerOptions options_;
-  std::int64_t size_, heads_;
+  std::int64_t size_;
   MultiheadAttention self_attn_;
   Linear linear1_, linear2_;
   LayerNorm norm1_, norm2_;
@@ -115,7 +122,7 @@ class TransformerDecoderLayer : public Module {
                  const AttentionMask& memory_mask) const;
 
   TransformerLayerOptions options_;
-  std::int64_t size_, heads_;
+  std::int64_t size_;
   MultiheadAttention self_attn_, multihead_attn_;
   Linear linear1_, linear2_;
   LayerNorm norm1_, norm2_, norm3_;

@@ -75,7 +75,8 @@ Conv<kDims>::Conv(std::int64_t in, std::int64_t out, PerDim kernel, ConvLayerOpt
                .padding = options.padding,
                .dilation = options.dilation,
                .groups = options.groups,
-               .padding_mode = options.padding_mode} {
+               .padding_mode = options.padding_mode},
+      is_depthwise_(options.groups > 1 && options.groups == in && in == out) {
   const Shape sizes = kernel.of(kDims);
   Tensor weight;
   make(str("Conv", kDims, "d(", in, ", ", out, ", ", numbers_text(sizes), ")"), out, in, sizes, out, options,
@@ -83,11 +84,15 @@ Conv<kDims>::Conv(std::int64_t in, std::int64_t out, PerDim kernel, ConvLayerOpt
   weight_ = weight;
 }
 
-template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const { return convolved(x, options_); }
+template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const {
+  ConvOptions options = options_;
+  options.groups = groups();
+  return convolved(x, options);
+}
 
 template <int kDims> std::string Conv<kDims>::title() const {
   std::string text =
-      str("Conv", kDims, "d(", weight_.size(1) * options_.groups, ", ", weight_.size(0), ", ",
+      str("Conv", kDims, "d(", weight_.size(1) * groups(), ", ", weight_.size(0), ", ",
           numbers_text(kernel_of(weight_.shape())), unless(1, "stride", options_.stride.of(kDims)));
   const ConvPadding& padding = options_.padding;
   const Shape before = padding.before().of(kDims), after = padding.after().of(kDims);
@@ -95,7 +100,7 @@ template <int kDims> std::string Conv<kDims>::title() const {
           : before == after
               ? unless(0, "padding", before)
               : str(", padding ", numbers_text(before), " before and ", numbers_text(after), " after");
-  text += unless(1, "dilation", options_.dilation.of(kDims)) + unless(1, "groups", {options_.groups});
+  text += unless(1, "dilation", options_.dilation.of(kDims)) + unless(1, "groups", {groups()});
   if (options_.padding_mode != PadMode::zeros) text += str(", ", name_of(options_.padding_mode));
   return text + (bias_.defined() ? ")" : ", no bias)");
 }

@@ -52,7 +52,12 @@ template <int kDims> class Conv : public Module, public Quantizable {
   }
 
  private:
+  // Of one that takes each channel by itself as many as there are: some may have been cut
+  // (compress/channels.h).
+  std::int64_t groups() const { return is_depthwise_ ? weight_.size(0) : options_.groups; }
+
   ConvOptions options_;
+  bool is_depthwise_;
   Weight weight_;
   Tensor bias_;
 };

@@ -44,6 +44,11 @@ class Graph : public Module {
   // Throw Error for one that does not exist.
   Module& operator[](std::size_t i) const { return *layers_.at(i); }
   Module& operator[](std::string_view name) const { return *layers_.at(name); }
+  // The values that layer i reads, the one that it makes, that of an input, and the graph's output.
+  const std::vector<Value>& reads(std::size_t i) const { return steps_.at(i).from; }
+  Value makes(std::size_t i) const { return steps_.at(i).to; }
+  Value input(std::size_t i) const { return inputs_.at(i); }
+  Value output() const { return output_; }
 
  private:
   struct Step {

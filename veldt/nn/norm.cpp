@@ -74,6 +74,12 @@ ChannelNorm::ChannelNorm(int dims, std::int64_t channels, const Options& o)
 
 std::string ChannelNorm::name() const { return str(of_examples_ ? "Instance" : "Batch", "Norm", dims_, 'd'); }
 
+// Of its tensors, where it has any: they may have been cut (compress/channels.h).
+std::int64_t ChannelNorm::channels() const {
+  if (weight_.defined()) return weight_.size(0);
+  return running_mean_.defined() ? running_mean_.size(0) : channels_;
+}
+
 void ChannelNorm::fields(Fields& f) {
   if (left_out_) return;
   f("weight", weight_)("bias", bias_)("running_mean", running_mean_)("running_var", running_var_);
@@ -85,7 +91,7 @@ bool ChannelNorm::is_fixed() const {
 }
 
 std::string ChannelNorm::title() const {
-  std::string text = str(name(), '(', channels_, unless(eps_ == 1e-5, str("eps ", eps_)));
+  std::string text = str(name(), '(', channels(), unless(eps_ == 1e-5, str("eps ", eps_)));
   if (running_mean_.defined())
     text += unless(momentum_ == 0.1, momentum_ ? str("momentum ", *momentum_) : "mean of all batches");
   text += unless(weight_.defined() != of_examples_, of_examples_ ? "affine" : "not affine");
@@ -99,12 +105,12 @@ void ChannelNorm::check(const Tensor& x) const {
   const int less = dims_ + 1, full = dims_ + 2;
   const bool takes_less = of_examples_ || dims_ == 1;
   const int channel_dim = of_examples_ ? x.rank() - less : 1;
-  if ((x.rank() != full && !(takes_less && x.rank() == less)) || x.size(channel_dim) != channels_)
+  if ((x.rank() != full && !(takes_less && x.rank() == less)) || x.size(channel_dim) != channels())
     throw ShapeError(str(name(), " cannot take ", x.shape()),
-                     str("an input is [n, ", channels_, ", ..] of ", full, " dimensions",
+                     str("an input is [n, ", channels(), ", ..] of ", full, " dimensions",
                          !takes_less    ? ""
-                         : of_examples_ ? str(", or [", channels_, ", ..]")
-                                        : str(", or [n, ", channels_, ']')),
+                         : of_examples_ ? str(", or [", channels(), ", ..]")
+                                        : str(", or [n, ", channels(), ']')),
                      "reshape the input, or build the layer for its dimensions and channels");
   const DType wanted = weight_.defined() ? weight_.dtype() : x.dtype();
   if (!is_float(x.dtype()) || x.dtype() != wanted)
@@ -145,7 +151,7 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
                      str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
                      "give it two or more, or evaluate with running statistics: eval()");
   if (of_examples_ && !running_mean_.defined())  // each channel is a group
-    return veldt::to(group_norm(given, channels_, weight_, bias_, eps_), given.dtype());
+    return veldt::to(group_norm(given, channels(), weight_, bias_, eps_), given.dtype());
   const BatchNormed r = (of_examples_ ? norm_of_examples : batch_norm)(given, weight_, bias_, eps_);
   const auto n = static_cast<double>(count);
   if (tracks()) track(r.mean, r.variance * (n / (n - 1)));
@@ -157,7 +163,7 @@ void ChannelNorm::track(const Tensor& mean, const Tensor& unbiased) const {
   NoGrad off;
   if (!of_examples_) Tensor(num_batches_tracked_).assign(num_batches_tracked_ + 1);
   const auto blend = [&](Tensor running, const Tensor& batch) {
-    const Tensor now = of_examples_ ? veldt::mean(reshape(batch, {-1, channels_}), {0}) : batch,
+    const Tensor now = of_examples_ ? veldt::mean(reshape(batch, {-1, channels()}), {0}) : batch,
                  before = veldt::to(running, now.dtype());
     running.assign(momentum_ ? lerp(before, now, *momentum_)
                              : lerp(before, now, reciprocal(veldt::to(num_batches_tracked_, now.dtype()))));

@@ -59,6 +59,7 @@ class ChannelNorm : public Module {
 
  private:
   std::string name() const;
+  std::int64_t channels() const;
   void check(const Tensor& x) const;
   void track(const Tensor& mean, const Tensor& unbiased) const;
 

@@ -93,4 +93,19 @@ std::vector<std::string> Blocks::names() const {
   return all;
 }
 
+std::pair<Words, std::string> words_in(const Block& block, Call& call, Words words) {
+  const Refusal refused = [&](const std::string& why, const std::string& fix) {
+    return call.refused(why, fix);
+  };
+  std::string title = block.name;
+  for (const auto& [parameter, otherwise] : Blocks::parameters_of(block)) {
+    words[parameter] = call.written(
+        parameter.c_str(), otherwise ? std::optional(resolved(*otherwise, words, refused)) : std::nullopt);
+    title += (title.size() == block.name.size() ? "(" : ", ") + words[parameter];
+  }
+  call.finish();
+  if (title.size() > block.name.size()) title += ')';
+  return {std::move(words), std::move(title)};
+}
+
 }  // namespace veldt::recipe

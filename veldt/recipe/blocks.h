@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "veldt/recipe/call.h"
 #include "veldt/recipe/item.h"
 #include "veldt/recipe/recipe.h"
 
@@ -35,5 +37,8 @@ class Blocks {
   const Recipe& recipe_;
   Words words_;
 };
+
+// The words within a block that is called so, and its title: "residual(64, 2)".
+std::pair<Words, std::string> words_in(const Block& block, Call& call, Words words);
 
 }  // namespace veldt::recipe

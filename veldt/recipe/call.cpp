@@ -172,6 +172,21 @@ std::string Call::word(const char* name, const std::vector<std::string>& choices
   return {};
 }
 
+std::string Call::rewritten(const std::map<std::string, std::string>& values,
+                            const std::string& first) const {
+  std::vector<std::string> parts;
+  std::map<std::string, std::string> left = values;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& a = arguments_[i];
+    const auto found = left.find(a.name.empty() && i == 0 ? first : a.name);
+    const std::string& value = found == left.end() ? a.value : found->second;
+    parts.push_back(a.name.empty() ? value : fmt::format("{}={}", a.name, value));
+    if (found != left.end()) left.erase(found);
+  }
+  for (const auto& [name, value] : left) parts.push_back(fmt::format("{}={}", name, value));
+  return parts.empty() ? name_ : fmt::format("{}({})", name_, fmt::join(parts, ", "));
+}
+
 void Call::finish() const {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& a = arguments_[i];

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,9 @@ class Call {
   // Arguments read from here on are given by name only.
   void by_name() { places_ = asked_.size(); }
   void finish() const;
+  // The call as a text, its words replaced, and with other values for these arguments. `first`: what an
+  // argument without a name that comes first is.
+  std::string rewritten(const std::map<std::string, std::string>& values, const std::string& first) const;
 
   // An error about the whole call.
   UsageError refused(const std::string& why, const std::string& fix) const;

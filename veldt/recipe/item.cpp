@@ -185,4 +185,17 @@ Item read_item(const std::string& text, const Refusal& refused) {
   return item;
 }
 
+Item read_item(const std::string& text, const Words& words, const Refusal& refused) {
+  Item item = read_item(text, refused);
+  const std::string kind = trimmed(item.call.substr(0, item.call.find('(')));
+  if (const auto word = words.find(kind); word != words.end()) {
+    const bool both = kind.size() != item.call.size() && word->second.find('(') != std::string::npos;
+    if (both)
+      throw refused(fmt::format("'{}' is {} here, which has arguments", kind, word->second),
+                    "give arguments in one place");
+    item.call = word->second + item.call.substr(item.call.find(kind) + kind.size());
+  }
+  return item;
+}
+
 }  // namespace veldt::recipe

@@ -39,5 +39,7 @@ struct Item {
 };
 // Throws refused() for a name that is none.
 Item read_item(const std::string& text, const Refusal& refused);
+// The same where the kind of layer may be a word too. Also throws refused() where both have arguments.
+Item read_item(const std::string& text, const Words& words, const Refusal& refused);
 
 }  // namespace veldt::recipe

@@ -17,6 +17,8 @@ using Take = RecipeKey::Take;
 template <class Part> Part& member_part(Recipe& r) {
   if constexpr (std::is_same_v<Part, Acting>)
     return r.acting;
+  else if constexpr (std::is_same_v<Part, Pruning>)
+    return r.pruning;
   else if constexpr (std::is_same_v<Part, rl::PolicyOptions>)
     return r.acting.policy;
   else if constexpr (std::is_same_v<Part, rl::PpoOptions>)
@@ -204,6 +206,15 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"optimizer.warmup", io::TomlType::whole, count_into(&Recipe::warmup, kAny)},
       {"optimizer.schedule", io::TomlType::text, written_into(&Recipe::schedule)},
       {"optimizer.groups.NAME", io::TomlType::number, {}, {}, into_groups, true},
+      {"prune.share", io::TomlType::number, number_into(&Pruning::share, kShare)},
+      {"prune.pattern", io::TomlType::text, written_into(&Pruning::pattern)},
+      {"prune.scope", io::TomlType::text, text_into(&Pruning::scope, {"network", "layer"})},
+      {"prune.method", io::TomlType::text, text_into(&Pruning::method, {"magnitude", "movement"})},
+      {"prune.begin", io::TomlType::number, number_into(&Pruning::begin, kShare)},
+      {"prune.end", io::TomlType::number, number_into(&Pruning::end, kShare)},
+      {"prune.every", io::TomlType::whole, count_into(&Pruning::every, {.least = 1})},
+      {"prune.keep_zeros", io::TomlType::on_off, switch_into(&Pruning::keep_zeros)},
+      {"prune.except", io::TomlType::list, written_into(&Pruning::except)},
       {"train.seed", io::TomlType::whole, count_into(&Recipe::seed, kAny)},
       {"train.epochs", io::TomlType::whole, count_into(&Recipe::epochs, {.least = 0, .most = 1'000'000'000})},
       {"train.steps", io::TomlType::whole,
@@ -221,6 +232,13 @@ const std::vector<RecipeKey>& recipe_keys() {
        text_into(&Recipe::quantize, {"static", "dynamic", "weights", "4-bit"})},
       {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
       {"train.metrics", io::TomlType::list, written_into(&Recipe::metrics)},
+      {"train.teacher", io::TomlType::text, text_into(&Recipe::teacher)},
+      {"train.temperature", io::TomlType::number, number_into(&Recipe::temperature, {.above = 0})},
+      {"train.teacher_weight", io::TomlType::number, number_into(&Recipe::teacher_weight, kShare)},
+      {"train.hints", io::TomlType::list, written_into(&Recipe::hints)},
+      {"train.hint_loss", io::TomlType::text,
+       text_into(&Recipe::hint_loss, {"features", "attention", "similarity"})},
+      {"train.hint_weight", io::TomlType::number, number_into(&Recipe::hint_weight, {.least = 0})},
       {"train.progressive_resizing", io::TomlType::text, written_into(&Recipe::resizing), kOfPictures},
   };
   return all;

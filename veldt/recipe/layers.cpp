@@ -159,6 +159,9 @@ template <class Drop> Build dropout(Call& call, const ModelFacts&) {
   return [p](const Site& site) { return std::make_shared<Drop>(p, site.rng); };
 }
 
+// What a head has, whatever their number; 0: the size is shared out among them.
+constexpr io::CountRange kHeadDim{.least = 0, .most = 1 << 16};
+
 // Layers over sequences would treat [n, in] as one sequence without a batch.
 void check_sequences(const Site& site) {
   if (site.input.rank() != 3)
@@ -190,6 +193,7 @@ Build transformer(Call& call, const ModelFacts& facts) {
   o.dropout = call.number("dropout", 0.1, {.least = 0, .most = 1});
   o.gelu = call.on("gelu", true);
   o.norm_first = call.on("norm_first", true);
+  o.head_dim = call.count("head_dim", 0, kHeadDim);
   o.causal = call.on("causal", facts.dtype == DType::i64 && facts.target.rank() == 0);
   call.finish();
   return [=](const Site& site) {
@@ -324,6 +328,7 @@ Build decoder_layer(Call& call, const ModelFacts&) {
   o.dropout = call.number("dropout", 0.1, {.least = 0, .most = 1});
   o.gelu = call.on("gelu", true);
   o.norm_first = call.on("norm_first", true);
+  o.head_dim = call.count("head_dim", 0, kHeadDim);
   o.causal = call.on("causal", true);
   call.finish();
   return [=](const Site& site) {
@@ -361,6 +366,7 @@ Build attention(Call& call, const ModelFacts& facts) {
   o.batch_first = true;
   o.dropout = call.number("dropout", 0, {.least = 0, .most = 1});
   o.bias = call.on("bias", true);
+  o.head_dim = call.count("head_dim", 0, kHeadDim);
   const bool other = call.has("memory");
   if (other) call.value("memory");
   const bool causal = call.on("causal", facts.dtype == DType::i64 && facts.target.rank() == 0 && !other);

@@ -41,22 +41,6 @@ template <class Fn> Passing with_place(const Refusal& refused, const Fn& fn) {
   }
 }
 
-// The words within a block that is called so, and its title: "residual(64, 2)".
-std::pair<Words, std::string> words_in(const Block& block, Call& call, Words words) {
-  const Refusal refused = [&](const std::string& why, const std::string& fix) {
-    return call.refused(why, fix);
-  };
-  std::string title = block.name;
-  for (const auto& [parameter, otherwise] : Blocks::parameters_of(block)) {
-    words[parameter] = call.written(
-        parameter.c_str(), otherwise ? std::optional(resolved(*otherwise, words, refused)) : std::nullopt);
-    title += (title.size() == block.name.size() ? "(" : ", ") + words[parameter];
-  }
-  call.finish();
-  if (title.size() > block.name.size()) title += ')';
-  return {std::move(words), std::move(title)};
-}
-
 class NetworkBuilder {
  public:
   NetworkBuilder(const Recipe& recipe, const ModelFacts& facts, Placing placing)
@@ -97,7 +81,7 @@ class NetworkBuilder {
       const Refusal refused = [&](const std::string& why, const std::string& fix) {
         return refused_text(source, text, why, fix);
       };
-      Item item = read_item(text, refused);
+      Item item = read_item(text, words, refused);
       if (item.name.empty()) item.name = std::to_string(i);
       if (std::find(names.begin(), names.end(), item.name) != names.end())
         throw refused(fmt::format("there is a layer '{}' already", item.name), "give it another name");
@@ -110,15 +94,6 @@ class NetworkBuilder {
   // A layer, or as many of them as it says.
   Passing one_item(Frame& frame, const io::Source& source, Item item, Passing x, const Words& words,
                    const Refusal& refused) {
-    // The kind of layer may be a word too.
-    const std::string kind = trimmed(item.call.substr(0, item.call.find('(')));
-    if (const auto word = words.find(kind); word != words.end()) {
-      const bool both = kind.size() != item.call.size() && word->second.find('(') != std::string::npos;
-      if (both)
-        throw refused(fmt::format("'{}' is {} here, which has arguments", kind, word->second),
-                      "give arguments in one place");
-      item.call = word->second + item.call.substr(item.call.find(kind) + kind.size());
-    }
     if (item.count.empty()) return one_layer(frame, source, item.name, item.call, x, words);
     const std::int64_t count =
         io::count_from({fmt::format("{}: how often in '{} x {}'", source.name, item.count, item.call), ""},

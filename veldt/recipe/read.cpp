@@ -22,8 +22,8 @@ constexpr io::ConfigForm kRecipe{
 constexpr io::ConfigForm kSet{
     "value of", "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
 
-constexpr std::array<const char*, 8> kRecipeTables{"data",        "model", "block",     "values",
-                                                   "environment", "agent", "optimizer", "train"};
+constexpr std::array<const char*, 9> kRecipeTables{"data",  "model",     "block", "values", "environment",
+                                                   "agent", "optimizer", "prune", "train"};
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -221,9 +221,11 @@ void check_acting_keys(const Recipe& recipe, const std::string& where) {
     const std::vector<std::string> of_data{
         "optimizer.ema", "optimizer.accumulate", "optimizer.warmup",
         "train.epochs",  "train.watch",          "train.autocast",
-        "train.loss",    "train.metrics",        "train.progressive_resizing"};
+        "train.loss",    "train.metrics",        "train.progressive_resizing",
+        "train.teacher", "train.temperature",    "train.teacher_weight",
+        "train.hints",   "train.hint_loss",      "train.hint_weight"};
     const bool is_of_data = table == "data" || table == "model" || table == "block" || table == "values" ||
-                            name.starts_with("optimizer.groups.") ||
+                            table == "prune" || name.starts_with("optimizer.groups.") ||
                             std::find(of_data.begin(), of_data.end(), name) != of_data.end();
     if (of_agents && !recipe.acts())
       throw UsageError(fmt::format("{}: '{}' is for agents alone", where, name),

@@ -52,6 +52,20 @@ struct Acting {
   double explore = 0.2;  // the share of the run over which a DQN's random actions become few
 };
 
+// What [prune] says: which weights become 0 while the network learns.
+struct Pruning {
+  double share = 0;  // of the weights; 0: none
+  Written pattern;   // "2:4"
+  std::string scope = "network", method = "magnitude";
+  double begin = 0.1, end = 0.6;  // shares of the run's steps
+  std::int64_t every = 0;         // steps; 0: a hundredth of the run's
+  bool keep_zeros = false;
+  Written except;
+
+  bool cuts() const { return share > 0 || pattern.given(); }
+  bool given() const { return cuts() || keep_zeros; }
+};
+
 struct Recipe {
   Acting acting;  // in the place of [data] and [model]
   // [data]
@@ -86,6 +100,7 @@ struct Recipe {
   std::int64_t warmup = 0, accumulate = 1;
   Written schedule;
   std::map<std::string, RateGroup> groups;  // [optimizer.groups], by the beginnings of names
+  Pruning pruning;
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
   std::string quantize;  // "static", "dynamic", "weights", "4-bit": what training sees of the weights
@@ -94,6 +109,10 @@ struct Recipe {
   std::int64_t episodes = 20;  // of agents: of an evaluation
   std::string watch, autocast;
   Written loss, metrics, resizing;
+  std::string teacher;  // a model file
+  double temperature = 4, teacher_weight = 0.7, hint_weight = 1;
+  Written hints;  // "3 = 6": the network's layer, and the teacher's
+  std::string hint_loss = "similarity";
 
   // Below the folder of data: unless data.path is given, a folder named after the kind.
   const std::string& data_path() const { return path.empty() ? kind : path; }

@@ -20,7 +20,9 @@
 #include "veldt/optim/sgd.h"
 #include "veldt/optim/group.h"
 #include "veldt/recipe/call.h"
+#include "veldt/recipe/distilling.h"
 #include "veldt/recipe/known.h"
+#include "veldt/recipe/pruning.h"
 #include "veldt/recipe/resizing.h"
 #include "veldt/recipe/views.h"
 
@@ -277,6 +279,8 @@ void check_training(const Recipe& recipe) {
   if (recipe.acts()) return;
   loss_of(recipe);
   resizing_of(recipe);
+  check_pruning(recipe);
+  check_distilling(recipe);
   check_watch(recipe, metrics_of(recipe, nullptr));
 }
 

@@ -57,7 +57,9 @@ Tensor Trainer::loss_of(std::size_t turn, const data::Batch& batch) const {
   const Autocast now(options_.autocast);
   const Player& player = players_[turn];
   const Forward& forward = player.forward ? player.forward : options_.forward;
-  const Tensor value = (player.loss ? player.loss : options_.loss)(forward(model_, batch), batch);
+  const TensorList outputs = forward(model_, batch);
+  Tensor value = (player.loss ? player.loss : options_.loss)(outputs, batch);
+  if (options_.instead && !player.loss) value = options_.instead(value, outputs, batch);
   const std::string whose = player.loss ? str("the loss of ", player.name) : "the loss";
   if (value.numel() != 1)
     throw ShapeError(str(whose, " has the shape ", value.shape()), "training needs one number to minimise",

@@ -25,6 +25,7 @@
 #include "veldt/tensor/plan.h"
 #include "veldt/train/adaptation.h"
 #include "veldt/train/events.h"
+#include "veldt/train/follower.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
 #include "veldt/train/players.h"
@@ -42,6 +43,9 @@ struct TrainerOptions {
   // If there is none: cross_entropy(first output, the batch's last tensor), which then has to hold labels,
   // i64.
   Loss loss = {};
+  // In training alone, what is minimised instead, of that loss, the outputs and the batch: what a teacher
+  // adds (compress::Distiller). Not of players with a loss of their own.
+  std::function<Tensor(const Tensor& loss, const TensorList& outputs, const data::Batch& batch)> instead = {};
   // The scores of evaluate() besides the loss, or the players' losses.
   std::vector<MetricMaker> metrics = {};
   // Batches whose mean gradient a step takes; see Optimizer.
@@ -91,6 +95,9 @@ struct FitOptions {
   bool record = false;
   // Steps whose batches have another shape than the first step's are not recorded.
   std::optional<Adaptation> adapt = {};
+  // Changes the network after each step (compress::Pruner); null: nothing does. Not with averages
+  // (ema_decay), which would be of weights that it has not changed.
+  Follower* follower = nullptr;
   // Of several processes that train together; null: there is one. Each calls fit() with the same data and
   // options: it computes its part of each batch, so that a step is that of one process with the whole batch,
   // but for rounding and what chance does. Rank 0 alone writes and reads files. A batch norm's mean and

@@ -13,6 +13,7 @@
 #include "veldt/train/batch_source.h"
 #include "veldt/train/fit_files.h"
 #include "veldt/train/fit_state.h"
+#include "veldt/train/following.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/stretch.h"
 #include "veldt/train/together.h"
@@ -104,6 +105,7 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
   if (options.sync_batch_norm) config["trainer"]["sync_batch_norm"] = true;
   if (options.parts > 0) config["trainer"]["parts"] = options.parts;
   if (options.adapt) config["trainer"]["adapt"] = options.adapt->text;  // older runs have none of these
+  if (options.follower != nullptr) config["trainer"]["follower"] = options.follower->text();
   if (trainer.autocast) config["trainer"]["autocast"] = name_of(*trainer.autocast);
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
     const auto schedule = options.schedules.find(players[i].name);
@@ -193,6 +195,21 @@ std::optional<Evaluation> best_of(const std::vector<Evaluation>& evaluations, co
   return Evaluation{.step = state.best->step, .scores = {{watched, state.best->score}}, .best = true};
 }
 
+// The means over the steps since the last evaluation, which begin anew. `losses` names those of players.
+void take_mean_losses(FitState& state, const Scores& losses, Evaluation& e) {
+  const auto steps = static_cast<double>(std::exchange(state.steps, 0));
+  e.train_loss = std::exchange(state.train_loss, 0) / steps;
+  for (const auto& [name, last] : losses)
+    e.train_losses.push_back({name, std::exchange(state.train_losses[name], 0) / steps});
+}
+
+// With the times of the stretch that has not ended.
+FitState with_stretch(FitState state, const Stretch& stretch) {
+  state.seconds += stretch.seconds();
+  state.waited += stretch.waited();
+  return state;
+}
+
 // A line of metrics.csv.
 void add_measures(FitFiles& files, const Evaluation& e) {
   std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
@@ -225,6 +242,8 @@ class Trainer::FitTask final : public Task {
         every_(options.evaluate_every > 0 ? options.evaluate_every
                                           : steps_for(1, source, trainer.options_.accumulate)),
         schedules_(schedules_of(trainer.players_, options)),
+        follower_(options.follower, trainer.players_.averages().any(), trainer.players_.is_scaled(),
+                  options.share_optimizer),
         slots_(trainer.device(), options.record, options.adapt),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
         files_(trainer.model_, trainer.players_.averages(),
@@ -236,6 +255,7 @@ class Trainer::FitTask final : public Task {
   void begin(std::int64_t step) {
     step_ = step;
     files_.begin(step);
+    follower_.begin(step);
     stretch_.begin();
   }
 
@@ -276,6 +296,7 @@ class Trainer::FitTask final : public Task {
     state_.train_loss += loss;
     ++state_.steps;
     for (const auto& [name, value] : losses()) state_.train_losses[name] += value;
+    follower_.stepped(step_);
     trainer_.players_.averages().update();
     if (every_ > 0 && step_ % every_ == 0) evaluate();
   }
@@ -283,20 +304,15 @@ class Trainer::FitTask final : public Task {
   // Also after the last step, where a run ends between two.
   void evaluate() {
     if (state_.steps == 0) return;
-    Evaluation e;
-    e.step = step_;
-    e.epoch = source_.epochs(step_ * trainer_.options_.accumulate);
-    const auto steps = static_cast<double>(std::exchange(state_.steps, 0));
-    e.train_loss = std::exchange(state_.train_loss, 0) / steps;
-    for (const auto& [name, last] : losses())
-      e.train_losses.push_back({name, std::exchange(state_.train_losses[name], 0) / steps});
+    Evaluation e{.step = step_, .epoch = source_.epochs(step_ * trainer_.options_.accumulate)};
+    take_mean_losses(state_, losses(), e);
     e.learning_rate = optimizer().lr();
     e.learning_rates = rates_of(trainer_.players_);
     e.waiting = stretch_.share_waited();
     state_.waited += stretch_.waited();
     if (validation_ != nullptr) {
       e.scores = trainer_.evaluate(*validation_, options_.ranks, {});
-      e.best = files_.judge(step_, score(e.scores, watched_), state_);
+      e.best = follower_.settled(step_) && files_.judge(step_, score(e.scores, watched_), state_);
     }
     state_.seconds += stretch_.seconds();
     e.seconds = state_.seconds;
@@ -307,16 +323,15 @@ class Trainer::FitTask final : public Task {
   }
 
   void saving() override { files_.write(); }
-  NamedTensors own_state() override { return trainer_.players_.state(); }
+  NamedTensors own_state() override { return follower_.with_state(trainer_.players_.state()); }
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
     trainer_.players_.load_state(saved);
+    follower_.load_state(saved);
     audited_ = trainer_.players_.turns();
   }
 
   std::string own_json() const override {
-    FitState now = state_;
-    now.seconds += stretch_.seconds();
-    now.waited += stretch_.waited();
+    FitState now = with_stretch(state_, stretch_);
     now.stream = source_.place();
     return to_json(now);
   }
@@ -335,11 +350,11 @@ class Trainer::FitTask final : public Task {
       evaluate();
       files_.write();
       if (options_.restore_best) files_.restore(step_, state_);
+      follower_.finish();
       if (trainer_.together_) trainer_.together_->share_model(trainer_.model_);  // rank 0's is a file's
     }
-    // Over all resumptions.
-    const double seconds = state_.seconds + stretch_.seconds();
-    result.waiting = seconds > 0 ? (state_.waited + stretch_.waited()) / seconds : 0;
+    const FitState all = with_stretch(state_, stretch_);  // over all resumptions
+    result.waiting = all.seconds > 0 ? all.waited / all.seconds : 0;
     result.best = best_of(evaluations_, state_, watched_);
     result.evaluations = std::move(evaluations_);
   }
@@ -353,7 +368,8 @@ class Trainer::FitTask final : public Task {
   const std::function<void(const Evaluation&)>& on_evaluation_;
   std::int64_t every_;
   std::vector<optim::Schedule> schedules_;  // of the players
-  std::size_t audited_ = 0;                 // turns whose gradients were looked at
+  Following follower_;
+  std::size_t audited_ = 0;  // turns whose gradients were looked at
   BatchSlots slots_;
   std::string watched_;
   FitFiles files_;

@@ -1,0 +1,162 @@
+// The losses of distillation, and the hooks that hear what layers give.
+#include "veldt/compress/distil.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/core/hooks.h"
+#include "veldt/nn/losses.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/softmax.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::compress {
+namespace {
+
+constexpr double kLeast = 1e-12;  // of a length that is divided by
+
+// Rows [n, ..] of length 1.
+Tensor unit_rows(const Tensor& x) {
+  const Tensor rows = reshape(x, {x.size(0), -1});
+  return rows / sqrt(sum(square(rows), {1}, true) + kLeast);
+}
+
+Tensor attention_map(const Tensor& x) { return unit_rows(sum(square(x), {1})); }
+
+Tensor similarities(const Tensor& x) {
+  const Tensor rows = reshape(x, {x.size(0), -1});
+  return unit_rows(matmul(rows, transpose(rows, 0, 1)));
+}
+
+void check_distilling(const DistilOptions& o) {
+  const auto refuse = [](const std::string& what, double value, const char* range) {
+    return ConfigError(
+        fmt::format("the {} of a distillation cannot be {}", what, value), range,
+        "leave it out, or give, for example, a temperature of 4, a weight of 0.7, and 1 for hints");
+  };
+  if (!(o.temperature > 0))
+    throw refuse("temperature", o.temperature, "it divides the outputs, and is above 0");
+  if (!(o.weight >= 0 && o.weight <= 1))
+    throw refuse("weight", o.weight, "it is the teacher's share of the loss, 0 to 1");
+  if (!(o.hint_weight >= 0)) throw refuse("weight of hints", o.hint_weight, "it is 0 or more");
+}
+
+nn::Module& layer_of(const nn::Module& network, const std::string& name, const char* whose) {
+  std::vector<std::string> names;
+  for (const nn::NamedModule& inner : network.named_modules()) {
+    if (inner.name == name && !name.empty()) return *inner.module;
+    if (!inner.name.empty()) names.push_back(inner.name);
+  }
+  throw ConfigError(fmt::format("the {} has no layer {}", whose, name),
+                    fmt::format("it has {}", fmt::join(names, ", ")), "name one of these in the hint");
+}
+
+}  // namespace
+
+Tensor soft_target_loss(const Tensor& student, const Tensor& teacher, double temperature,
+                        const Tensor& counts) {
+  if (!(temperature > 0))
+    throw ConfigError(fmt::format("a temperature cannot be {}", temperature), "outputs are divided by it",
+                      "give a number above 0, such as 4");
+  if (student.shape() != teacher.shape())
+    throw ShapeError(str("a student that gives ", student.shape(), " cannot learn from ", teacher.shape()),
+                     "both have an output for each class of each example",
+                     "give a teacher of the same classes");
+  const Tensor own = log_softmax(student / temperature, -1), wanted = log_softmax(teacher / temperature, -1);
+  const Tensor rows = sum(exp(wanted) * (wanted - own), {-1}) * (temperature * temperature);
+  if (!counts.defined()) return mean(rows);
+  return sum(rows * counts) / maximum(sum(counts), 1);
+}
+
+Tensor hint_loss(const Tensor& student, const Tensor& teacher, HintLoss kind) {
+  const auto refuse = [&](const char* why) {
+    return ShapeError(
+        str("a layer that gives ", student.shape(), " cannot be like one that gives ", teacher.shape()), why,
+        "name other layers, or compare their similarities");
+  };
+  if (student.rank() < 2 || teacher.rank() < 2 || student.size(0) != teacher.size(0))
+    throw refuse("hints compare what both make of each example [n, ..]");
+  if (kind == HintLoss::features) {
+    if (student.shape() != teacher.shape()) throw refuse("features are compared number by number");
+    return mse_loss(student, teacher);
+  }
+  if (kind == HintLoss::similarity) return mean(square(similarities(student) - similarities(teacher)));
+  bool fits = student.rank() == teacher.rank() && student.rank() > 2;
+  for (int d = 2; fits && d < student.rank(); ++d) fits = student.size(d) == teacher.size(d);
+  if (!fits)
+    throw refuse("maps of attention have the same places behind the channels [n, channels, places ..]");
+  return mean(sum(square(attention_map(student) - attention_map(teacher)), {1}));
+}
+
+struct Distiller::Shared {
+  ~Shared() {
+    for (HookHandle& hook : hooks) hook.remove();
+  }
+
+  std::shared_ptr<nn::Module> teacher;
+  DistilOptions options;
+  std::vector<HookHandle> hooks;
+  std::vector<Tensor> students, teachers;  // what the layers of the hints gave last, in training
+};
+
+Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teacher, DistilOptions options)
+    : shared_(std::make_shared<Shared>()) {
+  check_distilling(options);
+  if (!options.forward)
+    options.forward = [](const nn::Module& m, const data::Batch& batch) { return m(batch.at(0)); };
+  shared_->teacher = std::move(teacher);
+  shared_->teacher->eval();
+  shared_->options = std::move(options);
+  const std::vector<Hint>& hints = shared_->options.hints;
+  shared_->students.resize(hints.size());
+  shared_->teachers.resize(hints.size());
+  // Not the shared state itself, which would keep itself alive through the hooks.
+  const std::weak_ptr<Shared> weak = shared_;
+  const auto hear = [&](nn::Module& layer, std::vector<Tensor> Shared::*into, std::size_t i,
+                        bool of_student) {
+    shared_->hooks.push_back(layer.register_forward_hook(
+        [weak, into, i, of_student](const nn::Module& module, const TensorList&, TensorList& outputs) {
+          const std::shared_ptr<Shared> now = weak.lock();
+          if (now && module.training() == of_student) ((*now).*into)[i] = outputs.at(0);
+        }));
+  };
+  for (std::size_t i = 0; i < hints.size(); ++i) {
+    hear(layer_of(student, hints[i].student, "student"), &Shared::students, i, true);
+    hear(layer_of(*shared_->teacher, hints[i].teacher, "teacher"), &Shared::teachers, i, false);
+  }
+}
+
+Tensor Distiller::operator()(const Tensor& loss, const TensorList& outputs, const data::Batch& batch) const {
+  const DistilOptions& o = shared_->options;
+  Tensor wanted;
+  {
+    const NoGrad off;
+    wanted = o.forward(*shared_->teacher, batch).at(0);
+  }
+  Tensor counts;
+  const Tensor& labels = batch.back();
+  if (!o.numbers && labels.dtype() == DType::i64 && labels.numel() * wanted.size(-1) == wanted.numel())
+    counts = to(reshape(labels >= 0, outputs.at(0).rank() > 1 ? Shape{-1} : Shape{}), wanted.dtype());
+  const Tensor part = o.numbers ? mse_loss(outputs.at(0), wanted)
+                                : soft_target_loss(outputs.at(0), wanted, o.temperature, counts);
+  Tensor total = loss * (1 - o.weight) + part * o.weight;
+  for (std::size_t i = 0; i < o.hints.size(); ++i) {
+    const Tensor own = std::exchange(shared_->students[i], Tensor()),
+                 other = std::exchange(shared_->teachers[i], Tensor());
+    if (!own.defined() || !other.defined())
+      throw Error(fmt::format("the hint from {} to {} heard nothing", o.hints[i].teacher, o.hints[i].student),
+                  "one of the layers was not called with the batch, or not by itself", "name another layer");
+    total =
+        total + hint_loss(own, other, o.hint_loss) * (o.hint_weight / static_cast<double>(o.hints.size()));
+  }
+  return total;
+}
+
+}  // namespace veldt::compress
