@@ -27,8 +27,8 @@ TEST(Command, WithoutArgumentsShowsHelp) {
 
 TEST(Command, EachVerbHasHelpWithExamples) {
   const std::vector<std::vector<std::string>> verbs = {
-      {"fit"},           {"render"},         {"compare"},        {"info"},       {"csv"},
-      {"csv", "encode"}, {"csv", "decode"},  {"doctor"},         {"completion"}, {"resize"},
+      {"fit"},           {"render"},         {"compare"},        {"info"},   {"csv"},  {"csv", "encode"},
+      {"csv", "decode"}, {"doctor"},         {"completion"},     {"resize"}, {"pack"}, {"unpack"},
       {"config"},        {"config", "show"}, {"config", "path"}, {"export"}};
   for (std::vector<std::string> words : verbs) {
     std::vector<std::string> asked = {"help"};

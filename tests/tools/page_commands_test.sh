@@ -54,7 +54,7 @@ inputs() {
   picture cub.png 112
   for name in noisy.png data/kodak/1.png data/kodak/2.png data/kodak/3.png; do cp cub.png $name; done
   cp cub.png assets/cub.png
-  for name in b.png redrawn.png logo.png icon.png icons/1.png sprites/1.png; do picture $name 24; done
+  for name in b.png redrawn.png logo.png drawing.png icon.png icons/1.png sprites/1.png; do picture $name 24; done
   "$veldt" csv encode cub.png -o pixels.csv --threshold 0.4 --quiet
   base64 -d >clip.gif <<<R0lGODlhBAAEAIEAAAAAAP///wAAAAAAACH/C05FVFNDQVBFMi4wAwEAAAAh+QQADwAAACwAAAAABAAEAAAIDAABCBQYYGDBgQIDAgAh+QQADwAAACwBAAEAAgACAIEAAAD///8AAAAAAAAIBgABBBAYEAA7
   base64 -d >clip.apng <<<iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGiAAAACGFjVEwAAAACAAAAAPONk3AAAAAaZmNUTAAAAAAAAAAEAAAABAAAAAAAAAAAAAMAFAAAOwre+wAAABVJREFUeJxjYGBgYGBg+M/AwMQAAwANGwECGF7yOQAAABpmY1RMAAAAAQAAAAIAAAACAAAAAQAAAAEAAwAUAAB4pj+6AAAAEmZkQVQAAAACeJxjYPjPxMAAAAQIAQLeazlCAAAAAElFTkSuQmCC
@@ -101,6 +101,7 @@ run() {
     *'config show fit'*) ;;
     *'veldt fit '*--time*) command=${command/--time 60s/--time 1s} command=${command/--time 15/--time 1} ;;
     *'veldt fit '*) command+=' --steps 3' ;;
+    *'veldt pack '*) command+=' --steps 3' ;;
     *'veldt sweep '*)
       command=${command/--random 20/--random 2} command=${command/--seeds 3/--seeds 1}
       command+=' --data data --set train.epochs=8 --set train.evaluate_every=6'
@@ -131,6 +132,7 @@ for fitted in photo.png cub.png small.png bach.wav; do run "veldt fit $fitted -o
 run 'veldt fit cub.png -o logo.safetensors --checkpoint runs/cub'
 run 'veldt fit cub.png -o cat.safetensors'
 run 'veldt fit cub.png -o lion.safetensors --init cat.safetensors'
+run 'veldt pack photo.png -o photo.vp --family photograph'
 run 'veldt train recipes/mnist.toml'
 run 'veldt train recipes/airline.toml'
 run 'veldt train recipes/char_lstm.toml'

@@ -83,7 +83,7 @@ Run add_unpack(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt unpack photo.vp -o photo.png\n"
-      "  veldt unpack photo.vp -o face.png --crop 300,120,200,160\n");
+      "  veldt unpack photo.vp -o corner.png --crop 0,0,20,16\n");
   return [flags, &context] { return unpack_picture(*flags, context); };
 }
 

@@ -1,0 +1,55 @@
+// Which family a picture is packed by, and that it comes back.
+#include "veldt/pack/pack.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "veldt/codec/unpack.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/reduce.h"
+
+namespace veldt::pack {
+namespace {
+
+Tensor picture_of(std::int64_t height, std::int64_t width, std::int64_t channels,
+                  int (*level)(std::int64_t)) {
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t i = 0; i < height * width * channels; ++i)
+    bytes.push_back(static_cast<std::uint8_t>(level(i)));
+  return Tensor::from<std::uint8_t>({height, width, channels}, bytes);
+}
+
+int two_tones(std::int64_t i) { return i / 300 % 2 == 0 ? 0 : 255; }
+int any(std::int64_t i) { return static_cast<int>(i * i * 7 + i % 13 * 31) & 255; }
+
+TEST(Pack, FewColoursAreExactAndOthersAreNot) {
+  const Tensor drawing = picture_of(30, 100, 1, two_tones);
+  const Packed exact = pack(drawing, {});
+  EXPECT_EQ(exact.family, codec::Family::drawing);
+  EXPECT_TRUE(std::isinf(exact.psnr));
+  const codec::Unpacked back = codec::unpack(exact.bytes, "a.vp");
+  EXPECT_TRUE(back.is_exact);
+  EXPECT_TRUE(std::equal(back.pixels.data<std::uint8_t>(), back.pixels.data<std::uint8_t>() + 3000,
+                         drawing.data<std::uint8_t>()));
+  EXPECT_EQ(pack(picture_of(30, 100, 3, any), {.photograph = {.steps = 3}}).family,
+            codec::Family::photograph);
+}
+
+TEST(Pack, DoesAsItIsTold) {
+  const Tensor drawing = picture_of(20, 30, 1, two_tones);
+  EXPECT_EQ(pack(drawing, {.wanted = Wanted::photograph, .photograph = {.steps = 3}}).family,
+            codec::Family::photograph);
+  const Packed exact = pack(picture_of(20, 30, 4, any), {.wanted = Wanted::exact});
+  EXPECT_EQ(exact.family, codec::Family::drawing);
+  EXPECT_TRUE(codec::unpack(exact.bytes, "a.vp").is_exact);
+}
+
+TEST(Pack, RefusesAlphaInAPhotographAndOtherTensors) {
+  EXPECT_THROW(pack(picture_of(20, 30, 4, any), {.wanted = Wanted::photograph}), ConfigError);
+  EXPECT_THROW(pack(Tensor::from<std::uint8_t>({2, 2}, std::vector<std::uint8_t>(4)), {}), ShapeError);
+  EXPECT_THROW(pack(Tensor::from<float>({1, 1, 1}, std::vector<float>(1)), {}), ShapeError);
+}
+
+}  // namespace
+}  // namespace veldt::pack
