@@ -82,7 +82,7 @@ Run add_unpack(VerbOptions& verb, Context& context) {
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
   verb.examples(
-      "  veldt unpack photo.vp -o photo.png\n"
+      "  veldt unpack photo.vp -o unpacked.png\n"
       "  veldt unpack photo.vp -o corner.png --crop 0,0,20,16\n");
   return [flags, &context] { return unpack_picture(*flags, context); };
 }
