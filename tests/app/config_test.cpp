@@ -211,7 +211,7 @@ TEST_F(Config, ABrokenFileDoesNotStopHelp) {
 // Whatever `config show` lists can be set, by that key and by that variable.
 TEST_F(Config, EveryKeyAndVariableIsKnown) {
   const json all = json::parse(run({"config", "show", "--json"}).out);
-  ASSERT_EQ(all.size(), 20u);
+  ASSERT_EQ(all.size(), 23u);
   for (const auto& [verb, settings] : all.items())
     for (const auto& [key, setting] : settings.items()) {
       std::string table = verb;

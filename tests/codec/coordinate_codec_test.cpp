@@ -54,10 +54,12 @@ std::size_t packed(const Tensor& picture, const CoordinateOptions& options = kPl
 Tensor asset(const char* name) { return io::read_image(name, {.keep_bytes = true}); }
 
 TEST(CoordinateCodec, TheCubIsExactInAFewHundredBytes) {
-  EXPECT_LE(packed(asset("assets/cub.png"), {.steps = 200}), 455u);
+  EXPECT_LE(packed(asset(VELDT_SOURCE "/assets/cub.png"), {.steps = 200}), 455u);
 }
 
-TEST(CoordinateCodec, TheCubInGreysIsExact) { EXPECT_LE(packed(asset("assets/cub_grey.png")), 4150u); }
+TEST(CoordinateCodec, TheCubInGreysIsExact) {
+  EXPECT_LE(packed(asset(VELDT_SOURCE "/assets/cub_grey.png")), 4150u);
+}
 
 TEST(CoordinateCodec, AnySizeComesBack) {
   std::mt19937 random(1);
@@ -105,7 +107,7 @@ TEST(CoordinateCodec, AnIconIsSmall) {
 }
 
 TEST(CoordinateCodec, ANetworkCanStayInTheBody) {
-  const Tensor cub = asset("assets/cub.png");
+  const Tensor cub = asset(VELDT_SOURCE "/assets/cub.png");
   const std::string body = pack_coordinates(cub, {.network = WithNetwork::always, .steps = 30});
   const CoordinatePicture back = read_coordinates(body, size_of(cub), 1);
   EXPECT_TRUE(is_same(back.pixels, cub));

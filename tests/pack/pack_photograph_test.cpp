@@ -35,7 +35,7 @@ TEST(PackPhotograph, IsAsLargeAsAskedAndAsGoodAsItSays) {
   const Size size{160, 120};
   const std::vector<std::uint8_t> pixels = soft_picture(size);
   double last = 0;
-  for (const double bpp : {0.4, 1.6}) {
+  for (const double bpp : {0.8, 2.4}) {
     const PackedPhotograph packed = pack_photograph(size, pixels, {.bits_a_pixel = bpp, .steps = 250});
     EXPECT_LT(static_cast<double>(packed.body.size()) * 8 / (160 * 120), bpp * 1.25) << bpp;
     const codec::PhotographReader reader(packed.body, size, "a.vp", false);

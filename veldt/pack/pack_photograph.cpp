@@ -20,9 +20,11 @@ using codec::kGroups;
 using codec::kNumbers;
 using codec::Networks;
 
-constexpr double kLatentRate = 0.08, kNetworkRate = 1e-2;
+constexpr double kLatentRate = 0.08, kNetworkRate = 1e-3;
 constexpr float kNetworkBeta1 = 0.9f, kNetworkBeta2 = 0.95f;
-constexpr double kSteering = 0.7;  // the share of the steps in which lambda follows the size
+constexpr double kMeasured = 0.5;   // the share of the steps after which the networks' size is measured
+constexpr double kSteering = 0.85;  // and in which lambda follows the size
+constexpr int kFinestShift = 3;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
 
 double decibels(double square_error) {
@@ -73,41 +75,17 @@ class Packer {
       learner_.update(kLatentRate * std::max(falling, 0.003), lambda_);
       steps.step(networks_, gradient, kNetworkRate * std::max(falling, 0.003));
       const double bpp = cost.bits / learner_.pixels();
+      if (s == static_cast<std::int64_t>(kMeasured * static_cast<double>(options_.steps)))
+        network_bits_ = bits_of(coded_networks());
       steer(s, bpp);
       if (!heard({s + 1, options_.steps, bpp, decibels(cost.square_error)})) break;
     }
   }
 
   PackedPhotograph write() {
-    const Networks<std::int32_t>& base = codec::base_networks(0);
-    const Networks<std::int32_t> learned = codec::to_integers(networks_);
-    codec::Shifts shifts{};
-    Networks<std::int32_t> best = rounded(base, learned, shifts);
-    double loss = loss_of(base, best, shifts);
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      const codec::Group group = codec::groups()[g];
-      for (int shift = 2; shift <= codec::kMostShift + 1; shift += 2) {  // the last: as in the base
-        codec::Shifts tried = shifts;
-        tried[g] = std::min(shift, codec::kMostShift);
-        Networks<std::int32_t> candidate = best;
-        const Networks<std::int32_t> coarser = rounded(base, learned, tried);
-        const Networks<std::int32_t>& from = shift > codec::kMostShift ? base : coarser;
-        std::copy_n(from.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
-                    candidate.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
-        const double now = loss_of(base, candidate, tried);
-        if (now > loss) {
-          if (now > 1.002 * loss && shift <= codec::kMostShift)
-            shift = codec::kMostShift;  // then the base alone
-          continue;
-        }
-        loss = now;
-        best = candidate;
-        shifts = tried;
-      }
-    }
-    const codec::Pyramid pyramid = learner_.rounded();
+    const Coded coded = coded_networks();
     PackedPhotograph result;
-    result.body = write_photograph(pyramid, best, shifts, {});
+    result.body = write_photograph(learner_.rounded(), coded.networks, coded.shifts, {});
     const codec::PhotographReader reader(result.body, learner_.size(), "the picture", false);
     result.psnr =
         decibels(learner_.square_error(reader.pixels({0, 0, learner_.size().width, learner_.size().height})));
@@ -115,6 +93,39 @@ class Packer {
   }
 
  private:
+  // What a file would hold of the networks.
+  struct Coded {
+    Networks<std::int32_t> networks;
+    codec::Shifts shifts{};
+  };
+
+  // Each group of numbers, one after the other, in the coarsest steps that are worth it.
+  Coded coded_networks() {
+    const Networks<std::int32_t>& base = codec::base_networks(0);
+    const Networks<std::int32_t> learned = codec::to_integers(networks_);
+    Coded best;
+    best.shifts.fill(kFinestShift);
+    best.networks = rounded(base, learned, best.shifts);
+    double loss = loss_of(best);
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      // The last one is the base itself.
+      for (const int shift : {4, 5, 6, 7, 8, 10, 12, 14, codec::kMostShift + 1}) {
+        Coded tried = best;
+        tried.shifts[g] = std::min(shift, codec::kMostShift);
+        const Networks<std::int32_t> from =
+            shift > codec::kMostShift ? base : rounded(base, learned, tried.shifts);
+        const codec::Group group = codec::groups()[g];
+        std::copy_n(from.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
+                    tried.networks.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
+        const double now = loss_of(tried);
+        if (now >= loss) continue;
+        loss = now;
+        best = tried;
+      }
+    }
+    return best;
+  }
+
   void steer(std::int64_t step, double bpp) {
     constexpr std::int64_t kBegin = 50;
     if (step < kBegin || static_cast<double>(step) > kSteering * static_cast<double>(options_.steps)) return;
@@ -124,25 +135,27 @@ class Packer {
     lambda_ = std::clamp(lambda_ * std::exp(gain * off), kLeastLambda, kMostLambda);
   }
 
-  // What is left for the latents: the networks take some hundred bytes.
+  // What is left for the latents.
   double target() const {
-    constexpr double kNetworkBits = 8 * 900;
-    return std::max(options_.bits_a_pixel - kNetworkBits / learner_.pixels(), 0.5 * options_.bits_a_pixel);
+    return std::max(options_.bits_a_pixel - network_bits_ / learner_.pixels(), 0.3 * options_.bits_a_pixel);
   }
 
-  double loss_of(const Networks<std::int32_t>& base, const Networks<std::int32_t>& networks,
-                 const codec::Shifts& shifts) {
+  static double bits_of(const Coded& coded) {
     codec::RangeEncoder out;
-    encode_networks(out, base, networks, shifts);
-    const Cost cost = learner_.measure(codec::to_floats(networks), {.soft = false}, lambda_, nullptr);
-    return cost.square_error +
-           lambda_ * (cost.bits + 8 * static_cast<double>(out.finish().size())) / learner_.pixels();
+    encode_networks(out, codec::base_networks(0), coded.networks, coded.shifts);
+    return 8 * static_cast<double>(out.finish().size());
+  }
+
+  double loss_of(const Coded& coded) {
+    const Cost cost = learner_.measure(codec::to_floats(coded.networks), {.soft = false}, lambda_, nullptr);
+    return cost.square_error + lambda_ * (cost.bits + bits_of(coded)) / learner_.pixels();
   }
 
   PhotographOptions options_;
   Learner learner_;
   Networks<float> networks_;
   double lambda_;
+  double network_bits_ = 8 * 1000;  // until they are measured
 };
 
 }  // namespace
