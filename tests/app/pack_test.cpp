@@ -11,7 +11,7 @@
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
-#include "veldt/ops/reduce.h"
+#include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::test {
@@ -24,7 +24,7 @@ class Pack : public testing::Test {
   // A picture of many colours.
   std::string photo() const {
     const Tensor ramp = reshape(arange(0, 1, 1.0 / (24 * 32)), {24, 32, 1});
-    io::write_image(dir_ / "photo.png", cat({ramp, 1 - ramp, ramp * ramp}, 2));
+    io::write_image(dir_ / "photo.png", cat({ramp, 1.0 - ramp, ramp * ramp}, 2));
     return dir_ / "photo.png";
   }
   const TempDir dir_;
@@ -63,7 +63,7 @@ TEST_F(Pack, ACutPhotographIsShownIfAsked) {
   const std::string bytes = io::read_file(dir_ / "a.vp");
   io::write_file(dir_ / "cut.vp", bytes.substr(0, bytes.size() - 5));
   const Ran refused = run_veldt({"unpack", dir_ / "cut.vp", "-o", dir_ / "cut.png"});
-  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_EQ(refused.exit_code, 4);
   EXPECT_THAT(refused.err, HasSubstr("ends too early"));
   const Ran taken = run_veldt({"unpack", dir_ / "cut.vp", "-o", dir_ / "cut.png", "--partial"});
   EXPECT_EQ(taken.exit_code, 0) << taken.err;
@@ -80,7 +80,7 @@ TEST_F(Pack, SaysWhatIsWrong) {
   damaged.replace(0, 6, "\x89VPK\x01\x30");
   io::write_file(dir_ / "bad.vp", damaged);
   for (const char* verb : {"unpack", "resize"})
-    EXPECT_EQ(run_veldt({verb, dir_ / "bad.vp", "-o", dir_ / "a.png", "--max-pixels", "100"}).exit_code, 3)
+    EXPECT_EQ(run_veldt({verb, dir_ / "bad.vp", "-o", dir_ / "a.png", "--max-pixels", "100"}).exit_code, 4)
         << verb;
 }
 

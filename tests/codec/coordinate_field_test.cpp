@@ -25,7 +25,7 @@ std::vector<std::uint8_t> bytes_of(const Tensor& pixels) {
 }
 
 TEST(CoordinateField, DrawsTheExactPixels) {
-  for (const char* const name : {VELDT_SOURCE "/assets/cub.png", "assets/cub_grey.png"})
+  for (const char* const name : {VELDT_SOURCE "/assets/cub.png", VELDT_SOURCE "/assets/cub_grey.png"})
     for (const WithNetwork network : {WithNetwork::never, WithNetwork::always}) {
       const Tensor image = io::read_image(name, {.keep_bytes = true});
       const std::string body = pack_coordinates(image, {.network = network, .steps = 30});

@@ -8,7 +8,7 @@
 #include "veldt/codec/coordinate_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
-#include "veldt/io/image.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::codec {
 namespace {
@@ -19,13 +19,9 @@ std::string packed_photograph(Size size, int channels) {
   return write_packed(Family::photograph, size, channels, body);
 }
 
-std::vector<std::uint8_t> bytes_of(const Tensor& t) {
-  std::vector<std::uint8_t> bytes;
-  for (std::int64_t y = 0; y < t.size(0); ++y)
-    for (std::int64_t x = 0; x < t.size(1); ++x)
-      for (std::int64_t c = 0; c < t.size(2); ++c)
-        bytes.push_back(t.data<std::uint8_t>()[y * t.stride(0) + x * t.stride(1) + c * t.stride(2)]);
-  return bytes;
+std::vector<std::uint8_t> levels_of(const Tensor& t) {
+  const Tensor dense = contiguous(t);
+  return {dense.data<std::uint8_t>(), dense.data<std::uint8_t>() + dense.numel()};
 }
 
 TEST(Unpack, APhotographOfColoursAndOfGrey) {
@@ -33,7 +29,7 @@ TEST(Unpack, APhotographOfColoursAndOfGrey) {
                  grey = unpack(packed_photograph({50, 30}, 1), "a.vp");
   EXPECT_EQ(colours.pixels.shape(), (Shape{30, 50, 3}));
   EXPECT_EQ(grey.pixels.shape(), (Shape{30, 50, 1}));
-  const std::vector<std::uint8_t> rgb = bytes_of(colours.pixels), one = bytes_of(grey.pixels);
+  const std::vector<std::uint8_t> rgb = levels_of(colours.pixels), one = levels_of(grey.pixels);
   for (std::size_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i], rgb[3 * i]);
   EXPECT_FALSE(colours.is_exact);
 }
@@ -49,13 +45,15 @@ TEST(Unpack, APartIsThatOfTheWhole) {
     const Unpacked whole = unpack(bytes, "a.vp"),
                    part = unpack(bytes, "a.vp", {.part = Region{7, 3, 30, 19}});
     const auto channels = static_cast<std::size_t>(whole.pixels.size(2));
-    const std::vector<std::uint8_t> all = bytes_of(whole.pixels), some = bytes_of(part.pixels);
+    const std::vector<std::uint8_t> all = levels_of(whole.pixels), some = levels_of(part.pixels);
     ASSERT_EQ(part.pixels.shape(), (Shape{16, 23, whole.pixels.size(2)}));
     for (std::size_t y = 0; y < 16; ++y)
       for (std::size_t i = 0; i < 23 * channels; ++i)
         ASSERT_EQ(some[y * 23 * channels + i], all[((y + 3) * 40 + 7) * channels + i]);
     EXPECT_EQ(whole.is_exact, whole.family == Family::drawing);
-    if (whole.is_exact) EXPECT_EQ(all, drawing);
+    if (whole.is_exact) {
+      EXPECT_EQ(all, drawing);
+    }
   }
 }
 
