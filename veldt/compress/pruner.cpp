@@ -13,6 +13,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::compress {
