@@ -107,9 +107,17 @@ class Browser:
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                       mobile=False)
 
+    def _screenshot(self):
+        for left in reversed(range(3)):  # on a busy machine the renderer may be late
+            try:
+                return self._do("GET", "/screenshot")
+            except Failed as error:
+                if left == 0 or "renderer" not in str(error):
+                    raise
+
     def picture(self, path):
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self._do("GET", "/screenshot")))
+            file.write(base64.b64decode(self._screenshot()))
 
     def press(self, key):
         """A key on the page: "s", " ", or a code of WebDriver such as "\\ue012" (left)."""
