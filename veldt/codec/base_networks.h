@@ -1,6 +1,5 @@
-// The networks that come with Veldt, which packed photographs begin with: learned from other pictures,
-// for five qualities. They belong to the format: a file holds only what differs. docs/packing.md tells
-// how they were made.
+// The networks that come with Veldt, which packed photographs begin with: learned from other pictures. They
+// belong to the format: a file holds only what differs. docs/packing.md tells how they were made.
 // Tests: tests/codec/photograph_test.cpp
 #pragma once
 
@@ -11,7 +10,7 @@
 namespace veldt::codec {
 
 inline constexpr int kBaseNetworks = 1;
-// From the smallest files to the largest.
+// `which` is below kBaseNetworks.
 const Networks<std::int32_t>& base_networks(int which);
 
 }  // namespace veldt::codec

@@ -1,4 +1,4 @@
-// Written by recipes/packing/train_networks: see base_networks.h.
+// What base_networks.cpp reads; docs/packing.md tells how the numbers were made.
 #include <array>
 #include <string_view>
 
