@@ -34,7 +34,7 @@ const std::vector<Target>& targets() {
     std::vector<Target> joined;
     for (const auto& family :
          {picture_targets(), sound_targets(), array_targets(), text_targets(), live_targets(),
-          model_targets(), command_targets(), torch_targets(), drawing_targets()})
+          model_targets(), command_targets(), torch_targets(), packed_targets()})
       joined.insert(joined.end(), family.begin(), family.end());
 #if VELDT_HAVE_ONNX
     for (const Target& target : onnx_targets()) joined.push_back(target);

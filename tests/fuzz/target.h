@@ -20,7 +20,7 @@ struct Target {
 // The targets of each file of this folder.
 std::vector<Target> array_targets();
 std::vector<Target> command_targets();
-std::vector<Target> drawing_targets();
+std::vector<Target> packed_targets();
 std::vector<Target> live_targets();
 std::vector<Target> model_targets();
 std::vector<Target> onnx_targets();  // where Veldt is built with ONNX

@@ -2,7 +2,7 @@
 // is known before it (coordinate_models.h); or as close as a number of bytes allows, by a network of their
 // coordinates alone (coordinate_network.h), which can also be one of the things that the exact pixels are
 // guessed from.
-// Tests: tests/codec/coordinate_codec_test.cpp, tests/fuzz/drawings.cpp
+// Tests: tests/codec/coordinate_codec_test.cpp, tests/fuzz/packed.cpp
 #pragma once
 
 #include <cstdint>
