@@ -65,9 +65,10 @@ def main():
             output.write_text(json.dumps(curves))
     print("mean PSNR at bits a pixel of", *AT)
     for name, pictures in curves.items():
-        means = [numpy.mean([numpy.interp(numpy.log(at), numpy.log([b for b, _ in c]), [p for _, p in c])
+        means = [numpy.mean([numpy.interp(numpy.log(at), numpy.log([b for b, _ in c]), [p for _, p in c],
+                                          left=numpy.nan, right=numpy.nan)
                              for c in pictures.values()]) for at in AT]
-        print(f"{name:10}", *(f"{m:6.2f}" for m in means))
+        print(f"{name:10}", *(f"{m:6.2f}" for m in means))  # nan: not every picture has files around it
 
 
 if __name__ == "__main__":

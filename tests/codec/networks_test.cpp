@@ -29,7 +29,7 @@ TEST(PackedNetworks, IntegersAreTheNearestOfTheFloats) {
       ASSERT_NEAR(back.numbers()[i], floats.numbers()[i], std::ldexp(0.51, -g.bits)) << i;
 }
 
-TEST(PackedNetworks, HugeAndNotANumberStayIntegers) {
+TEST(PackedNetworks, HugeNumbersStayIntegers) {
   Networks<float> floats = some_networks(1);
   floats.numbers()[3] = 1e30f;
   floats.numbers()[4] = -1e30f;

@@ -59,7 +59,8 @@ TEST(PackPhotograph, EndsEarlyWithWhatItHas) {
         return p.step < 7;
       });
   EXPECT_EQ(last, 7);
-  EXPECT_FALSE(packed.body.empty());
+  const codec::PhotographReader reader(packed.body, size, "a.vp", false);
+  EXPECT_NEAR(psnr(reader.pixels({0, 0, 32, 32}), soft_picture(size)), packed.psnr, 1e-6);
 }
 
 TEST(PackPhotograph, RefusesOptionsThatMakeNoSense) {

@@ -36,6 +36,11 @@ TEST(Pack, FewColoursAreExactAndOthersAreNot) {
             codec::Family::photograph);
 }
 
+TEST(Pack, WithAlphaFewColoursAreExactAtAnySize) {
+  const Packed icon = pack(picture_of(16, 16, 4, two_tones), {.photograph = {.bits_a_pixel = 0.01}});
+  EXPECT_EQ(icon.family, codec::Family::drawing);
+}
+
 TEST(Pack, DoesAsItIsTold) {
   const Tensor drawing = picture_of(20, 30, 1, two_tones);
   EXPECT_EQ(pack(drawing, {.wanted = Wanted::photograph, .photograph = {.steps = 3}}).family,

@@ -32,7 +32,9 @@ struct UnpackFlags {
 
 std::vector<std::int64_t> whole_pixels(const io::Source& source, const std::string& text) {
   const std::vector<std::int64_t> n = numbers_from<std::int64_t>(text, ',');
-  if (n.size() != 4 || n[0] < 0 || n[1] < 0 || n[2] < 1 || n[3] < 1)
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (n.size() != 4 || n[0] < 0 || n[1] < 0 || n[2] < 1 || n[3] < 1 || n[0] > kMost || n[1] > kMost ||
+      n[2] > kMost || n[3] > kMost)
     throw io::bad_value(source, text,
                         "it is four whole numbers: left, top, width and height, of at least one pixel",
                         "use --crop 50,40,100,80");

@@ -54,8 +54,8 @@ struct Tiles {
   Region operator[](std::int64_t i) const;
 };
 
-// The latents of a tile of a level. Coarser levels must be there around the tile: decode() needs those under
-// its positions and one position beside them.
+// The latents of a tile of a level. Coarser levels must be there around the tile: decode_tile() needs those
+// under its positions and one position beside them.
 void encode_tile(RangeEncoder& out, const Pyramid& pyramid, int level, const Region& tile,
                  const ContextModel<std::int32_t>& model);
 void decode_tile(RangeDecoder& in, Pyramid& pyramid, int level, const Region& tile,

@@ -14,13 +14,6 @@
 namespace veldt::codec {
 namespace {
 
-// The finest level of one tile.
-int first_single(Size picture, int tile_log2) {
-  int level = 0;
-  while (level < kLevels - 1 && Tiles{level_size(picture, level), tile_log2}.count() > 1) ++level;
-  return level;
-}
-
 const ContextModel<std::int32_t>& model_at(const Networks<std::int32_t>& networks, int level) {
   return networks.models[static_cast<std::size_t>(model_of(level))];
 }
@@ -42,14 +35,7 @@ std::string write_photograph(const Pyramid& pyramid, const Networks<std::int32_t
                              const Shifts& shifts, PhotographPlan plan) {
   const Size picture = pyramid[0].level();
   std::vector<std::string> pieces;
-  const int single = first_single(picture, plan.tile_log2);
-  RangeEncoder coarse;
-  for (int l = kLevels - 1; l >= single; --l) {
-    const Size size = level_size(picture, l);
-    encode_tile(coarse, pyramid, l, {0, 0, size.width, size.height}, model_at(networks, l));
-  }
-  pieces.push_back(coarse.finish());
-  for (int l = single - 1; l >= 0; --l) {
+  for (int l = kLevels - 1; l >= 0; --l) {
     const Tiles tiles{level_size(picture, l), plan.tile_log2};
     const std::size_t first = pieces.size();
     pieces.resize(first + static_cast<std::size_t>(tiles.count()));
@@ -79,6 +65,9 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
                    "pack the picture again, or fetch the file again");
   };
   if (body.empty()) throw refuse("it ends before its networks");
+  // The most probable latent takes 1.5e-4 bits.
+  if (const std::int64_t least = picture.width * picture.height >> 16; !partial && least > std::ssize(body))
+    throw refuse(str("it is ", body.size(), " bytes, and a picture of its size takes ", least, " or more"));
   const auto plan = static_cast<unsigned char>(body[0]);
   plan_ = {plan & 0xf, (plan >> 4) + kLeastTile};
   if (plan_.base >= kBaseNetworks)
@@ -90,9 +79,7 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
   RangeDecoder numbers(body.substr(0, static_cast<std::size_t>(length)));
   networks_ = decode_networks(numbers, base_networks(plan_.base));
   body.remove_prefix(static_cast<std::size_t>(length));
-  first_single_ = first_single(picture, plan_.tile_log2);
-  std::uint64_t count = 1;
-  for (int l = 0; l < first_single_; ++l) count += static_cast<std::uint64_t>(tiles(l).count());
+  const std::uint64_t count = piece_count();
   if (count > body.size()) throw refuse(str("it ends before the lengths of its ", count, " pieces do"));
   std::vector<std::uint64_t> lengths;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -113,10 +100,14 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
   if (!body.empty()) throw refuse(str("it has ", body.size(), " bytes more than its pieces"));
 }
 
+std::uint64_t PhotographReader::piece_count() const {
+  std::uint64_t count = 0;
+  for (int l = 0; l < kLevels; ++l) count += static_cast<std::uint64_t>(tiles(l).count());
+  return count;
+}
+
 double PhotographReader::share() const {
-  std::int64_t count = 1;
-  for (int l = 0; l < first_single_; ++l) count += tiles(l).count();
-  return static_cast<double>(pieces_.size()) / static_cast<double>(count);
+  return static_cast<double>(pieces_.size()) / static_cast<double>(piece_count());
 }
 
 Pyramid PhotographReader::latents(const Region& region) const {
@@ -136,12 +127,8 @@ Pyramid PhotographReader::latents(const Region& region) const {
   Pyramid pyramid;
   for (std::size_t l = 0; l < kLevels; ++l)
     pyramid[l] = Latents(level_size(picture_, static_cast<int>(l)), needed[l]);
-  if (pieces_.empty()) return pyramid;
-  RangeDecoder coarse(pieces_[0]);
-  for (int l = kLevels - 1; l >= first_single_; --l)
-    decode_tile(coarse, pyramid, l, needed[static_cast<std::size_t>(l)], model_at(networks_, l));
-  std::size_t first = 1;
-  for (int l = first_single_ - 1; l >= 0; --l) {
+  std::size_t first = 0;
+  for (int l = kLevels - 1; l >= 0; --l) {
     const Tiles all = tiles(l);
     std::vector<std::int64_t> some;
     for (std::int64_t t = 0; t < all.count(); ++t)

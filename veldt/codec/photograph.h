@@ -1,6 +1,5 @@
-// The body of a packed photograph: what changes the networks that come with Veldt, and the latents,
-// coarse levels first, in tiles. The levels that are one tile each are one piece of the file; of finer
-// ones each tile is one.
+// The body of a packed photograph: what changes the networks that come with Veldt, and the latents, coarse
+// levels first, each tile of a level as a piece of the file.
 // Tests: tests/codec/photograph_test.cpp
 #pragma once
 
@@ -42,13 +41,13 @@ class PhotographReader {
   Pyramid latents(const Region& region) const;
 
  private:
+  std::uint64_t piece_count() const;
   Tiles tiles(int level) const { return {level_size(picture_, level), plan_.tile_log2}; }
 
   Size picture_;
   PhotographPlan plan_;
   Networks<std::int32_t> networks_;
-  int first_single_ = 0;                  // this level and the coarser ones are one tile each
-  std::vector<std::string_view> pieces_;  // that of the single ones, then those of finer levels, tile by tile
+  std::vector<std::string_view> pieces_;  // of the coarsest level first, tile by tile
 };
 
 }  // namespace veldt::codec

@@ -14,8 +14,8 @@ using Wrapped = std::uint32_t;
 
 constexpr int kFeature = 8;  // fractional bits of a latent on its way to the size of the picture
 constexpr int kColourBits = 12;
-constexpr int kSum = 24;            // of products with weights
-constexpr std::int64_t kBand = 32;  // rows
+constexpr int kSum = 24;                             // of products with weights
+constexpr std::int64_t kRows = 32, kColumns = 4096;  // of a piece of work
 
 // Numbers of a region.
 class Plane {
@@ -50,7 +50,7 @@ Plane features_of(const Latents& latents, const Region& region) {
   return plane;
 }
 
-// The values of `row` at i - 2 to i + 2, the edges repeated, weighed for the new value 2i or 2i + 1.
+// A new value: the four nearest ones, weighed.
 std::int32_t between(std::int32_t far, std::int32_t near, std::int32_t here, std::int32_t other) {
   const Wrapped sum = static_cast<Wrapped>(kUpsampling[0]) * static_cast<Wrapped>(far) +
                       static_cast<Wrapped>(kUpsampling[1]) * static_cast<Wrapped>(near) +
@@ -98,7 +98,7 @@ std::vector<Plane> features(const Pyramid& pyramid, const Region& region) {
   return stack;
 }
 
-// `count` pixels of a row through the two layers.
+// A row of pixels through the two layers.
 void colours_of(const std::vector<Plane>& stack, std::int64_t y, const Synthesis<std::int32_t>& n,
                 std::vector<Plane>& colours) {
   constexpr std::int64_t kBlock = 16;
@@ -181,7 +181,7 @@ void convolve(const std::vector<Plane>& in, std::int64_t y, Size picture,
 }
 
 void synthesise_band(const Pyramid& pyramid, const Region& band, const Synthesis<std::int32_t>& n,
-                     std::uint8_t* bytes) {
+                     std::uint8_t* bytes, std::int64_t row_bytes) {
   const Size picture = pyramid[0].level();
   const Region around = synthesis_needs(band, picture), beside = widened(band, 1, picture);
   const std::vector<Plane> stack = features(pyramid, around);
@@ -202,7 +202,7 @@ void synthesise_band(const Pyramid& pyramid, const Region& band, const Synthesis
   Line narrow(band);
   for (std::int64_t y = band.y0; y < band.y1; ++y) {
     convolve<kDetail, kColours>(detail, y, picture, n.close, n.close_bias, narrow, band.width(), sums);
-    std::uint8_t* to = bytes + (y - band.y0) * band.width() * kColours;
+    std::uint8_t* to = bytes + (y - band.y0) * row_bytes;
     for (int c = 0; c < kColours; ++c) {
       const std::int32_t* from = colours[static_cast<std::size_t>(c)].row(y) + (band.x0 - around.x0);
       for (std::int64_t x = 0; x < band.width(); ++x) {
@@ -233,9 +233,12 @@ std::vector<std::uint8_t> synthesise(const Pyramid& pyramid, const Region& pixel
                                      const Synthesis<std::int32_t>& network) {
   const std::int64_t width = pixels.width() * kColours;
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(width * pixels.height()));
-  parallel_for(pixels.height(), kBand, [&](std::int64_t begin, std::int64_t end) {
-    synthesise_band(pyramid, {pixels.x0, pixels.y0 + begin, pixels.x1, pixels.y0 + end}, network,
-                    bytes.data() + begin * width);
+  parallel_for(pixels.height(), kRows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t x = 0; x < pixels.width(); x += kColumns)
+      synthesise_band(
+          pyramid,
+          {pixels.x0 + x, pixels.y0 + begin, std::min(pixels.x0 + x + kColumns, pixels.x1), pixels.y0 + end},
+          network, bytes.data() + begin * width + x * kColours, width);
   });
   return bytes;
 }

@@ -54,6 +54,10 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   }
   if (!header.complete)
     throw refuse("the file ends too early, and a drawing needs all of it", "fetch the file again");
+  if (header.size.width * header.size.height > kMostCoordinatePixels)
+    throw refuse(str("it says that it is a drawing of ", header.size.width, " x ", header.size.height,
+                     " pixels; those have at most ", kMostCoordinatePixels),
+                 "pack the picture again, or fetch the file again");
   NoGrad off;
   const CoordinatePicture picture = read_coordinates(header.body, header.size, header.channels);
   result.is_exact = picture.is_exact;

@@ -49,19 +49,25 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   const std::int64_t pixels = size.width * size.height, channels = picture.size(2);
   const bool tries = options.wanted == Wanted::automatic && pixels <= kMostTriedPixels &&
                      has_few_colours(bytes, pixels, channels);
-  if (options.wanted == Wanted::exact || tries) {
-    const std::string body = codec::pack_coordinates(dense, {.network = codec::WithNetwork::never});
-    const double most = options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
-    if (options.wanted == Wanted::exact || static_cast<double>(body.size()) <= most)
-      return {write_packed(codec::Family::drawing, size, static_cast<int>(channels), body),
-              codec::Family::drawing, std::numeric_limits<double>::infinity()};
-  }
-  if (channels % 2 == 0)
+  std::string exact;  // the body of a drawing
+  if (options.wanted == Wanted::exact || tries)
+    exact = codec::pack_coordinates(dense, {.network = codec::WithNetwork::never});
+  const auto drawing = [&]() -> Packed {
+    return {write_packed(codec::Family::drawing, size, static_cast<int>(channels), exact),
+            codec::Family::drawing, std::numeric_limits<double>::infinity()};
+  };
+  const double most = options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
+  const bool alpha = channels % 2 == 0;
+  if (!exact.empty() &&
+      (options.wanted == Wanted::exact || alpha || static_cast<double>(exact.size()) <= most))
+    return drawing();
+  if (alpha)
     throw ConfigError("cannot pack this picture as a photograph",
                       "it has alpha, and a packed photograph has none",
                       "lay it over a colour first, or pack it exactly");
   const PackedPhotograph photograph =
       pack_photograph(size, three_channels(bytes, pixels, channels), options.photograph, heard);
+  if (!exact.empty() && exact.size() <= photograph.body.size()) return drawing();
   return {write_packed(codec::Family::photograph, size, static_cast<int>(channels), photograph.body),
           codec::Family::photograph, photograph.psnr};
 }
