@@ -87,6 +87,9 @@ int prune_model(const PruneFlags& flags, Context& context) {
                      "give another name after -o");
   io::check_writable(flags.output);
   recipe::Trained network = recipe::load(flags.model);
+  if (!network.quantization.empty())
+    throw UsageError(fmt::format("{} is quantised", on_one_line(flags.model)), "its weights are integers",
+                     "prune the network of floats that it was made of, then quantise that");
   const recipe::PruneRequest request = request_of(flags, network);
   const recipe::Pruned pruned = recipe::pruned(std::move(network), request);
   const recipe::Trained& smaller = pruned.network;

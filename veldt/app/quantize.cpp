@@ -194,6 +194,10 @@ data::DatasetPtr measured_part(const recipe::Data& data, const std::string& part
 
 int quantize_model(QuantizeFlags flags, Context& context) {
   const compress::QuantizeOptions options = options_of(flags);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(recipe::model_file(flags.model), flags.output, ignored))
+    throw UsageError("the output is the input", fmt::format("{} would be overwritten", flags.output),
+                     "give another name after -o");
   io::check_writable(flags.output);
   recipe::Trained floats = recipe::load(flags.model), trained = recipe::load(flags.model);
   if (!floats.quantization.empty())
@@ -214,6 +218,7 @@ int quantize_model(QuantizeFlags flags, Context& context) {
                                                  ? compress::fold_batch_norms(trained.model, batch.at(0))
                                                  : std::vector<compress::FoldedNorm>{};
   compress::Taught taught = compress::end_simulation(trained.model);
+  compress::end_simulation(floats.model);  // what it is compared with multiplies floats
   compress::Scheme scheme = taught.scheme.empty() ? compress::planned(trained.model, options) : taught.scheme;
   const auto counted = [&](const char* what, std::int64_t all) {
     return [&line, what, all, done = std::int64_t{0}](const TensorList&, const data::Batch& b) mutable {

@@ -106,8 +106,8 @@ void Pruner::cut(std::int64_t step) {
     scores = magnitudes(weights_);
     // Gone before, and so below those that happen to be 0.
     for (std::size_t i = 0; i < scores.size(); ++i)
-      scores[i].tensor =
-          where(masks_[i].tensor != 0, scores[i].tensor, full({}, -1, scores[i].tensor.dtype()));
+      scores[i].tensor = where(masks_[i].tensor != 0, scores[i].tensor,
+                               full({}, -1, scores[i].tensor.dtype(), scores[i].tensor.device()));
   }
   PruneOptions now = options_.what;
   now.share = share_after(step);

@@ -178,7 +178,10 @@ Taught end_simulation(nn::Module& network) {
     taught.scheme.weights[w.name] = *weight.format();
     if (const Tensor& found = weight.simulated_range(); found.defined()) {
       const std::vector<float> ends = to(found, Device{}).values<float>();
-      taught.ranges[w.name] = {ends[0], ends[1]};
+      if (ends[0] < ends[1])
+        taught.ranges[w.name] = {ends[0], ends[1]};
+      else  // no call of training came by
+        taught.scheme.weights[w.name].input = nn::QuantizedInput::dynamic;
     }
     weight.simulate({});
   }

@@ -2,6 +2,7 @@
 // Tests: tests/cpu/quantized_test.cpp
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -14,10 +15,11 @@ namespace veldt {
 // Numbers of the input are (q - zero point) scale for q of 0 .. 255, weights q scale for q of -128 .. 127.
 // Sums are exact, so they do not depend on the instruction set.
 struct QuantizedConv {
-  // What a backend has made of the weights. Whoever changes these takes another one.
+  // What a backend has made of the weights, and their `state` then.
   struct Kept {
     std::mutex mutex;
     std::shared_ptr<void> made;
+    std::uint64_t state = 0;
   };
   // The most terms of a sum: that of 255 * 128 fits into 32 bits, and stays there when the zero point's part
   // is taken away.
@@ -27,6 +29,7 @@ struct QuantizedConv {
   // Bounds of the result, before it becomes integers.
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   std::shared_ptr<Kept> kept = std::make_shared<Kept>();
+  std::uint64_t state = 0;  // of the weights and what is added: another number when they have changed
 };
 
 }  // namespace veldt

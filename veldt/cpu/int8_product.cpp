@@ -78,8 +78,9 @@ void range(const float* x, std::int64_t n, float* low, float* high) {
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto v = hn::LoadU(d, x + i);
-    least = hn::Min(least, v);
-    most = hn::Max(most, v);
+    // In this order a NaN leaves what was found: x86 gives the second operand.
+    least = hn::Min(v, least);
+    most = hn::Max(v, most);
   }
   *low = hn::GetLane(hn::MinOfLanes(d, least));
   *high = hn::GetLane(hn::MaxOfLanes(d, most));

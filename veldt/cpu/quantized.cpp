@@ -73,7 +73,10 @@ std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, const View& w, cons
 std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s, const View& w,
                                                const View& scale, const View* bias) {
   const std::scoped_lock lock(layer.kept->mutex);
-  if (!layer.kept->made) layer.kept->made = std::const_pointer_cast<PackedInt8>(packed(s, w, scale, bias));
+  if (!layer.kept->made || layer.kept->state != layer.state) {
+    layer.kept->made = std::const_pointer_cast<PackedInt8>(packed(s, w, scale, bias));
+    layer.kept->state = layer.state;
+  }
   return std::static_pointer_cast<const PackedInt8>(layer.kept->made);
 }
 

@@ -27,6 +27,9 @@ std::string shown(const PerDim& numbers, int dims) {
 bool pools_bytes(const Tensor& x, const MaxPoolOptions& o) {
   return x.dtype() == DType::u8 && x.rank() == 4 && !o.ceil_mode && o.padding.of(2) == Shape{0, 0};
 }
+bool fits(const Tensor& x, const Shape& kernel, const Shape& apart) {
+  return x.size(2) > apart[0] * (kernel[0] - 1) && x.size(3) > apart[1] * (kernel[1] - 1);
+}
 Tensor largest_bytes(const Tensor& x, const PerDim& given, const MaxPoolOptions& o) {
   const Shape kernel = given.of(2), stride = o.stride ? o.stride->of(2) : kernel, apart = o.dilation.of(2);
   Shape out;
@@ -53,7 +56,8 @@ MaxPool<kDims>::MaxPool(PerDim kernel, MaxPoolOptions options)
 
 template <int kDims> Tensor MaxPool<kDims>::forward(const Tensor& x) const {
   if constexpr (kDims == 2)
-    if (pools_bytes(x, options_)) return largest_bytes(x, kernel_, options_);
+    if (pools_bytes(x, options_) && fits(x, kernel_.of(2), options_.dilation.of(2)))
+      return largest_bytes(x, kernel_, options_);
   return chosen<kDims>(max_pool1d, max_pool2d, max_pool3d)(x, kernel_, options_);
 }
 

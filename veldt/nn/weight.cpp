@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "veldt/core/error.h"
+#include "veldt/tensor/impl.h"
 #include "veldt/ops/activation.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -130,8 +131,6 @@ std::size_t Weight::bytes() const {
 void Weight::fields(Fields& f, std::string_view name) {
   const std::string own(name);
   f(own, floats_)(own, values_)(own + "_scale", scale_)(own + "_input", input_)(own + "_range", range_);
-  // Whoever lists the members may change them.
-  call_.kept = std::make_shared<QuantizedConv::Kept>();
 }
 
 bool Weight::has_groups() const { return shape().rank() == 2 && shape()[in_first_ ? 0 : 1] % kGroup == 0; }
@@ -166,6 +165,7 @@ void Weight::quantize(const WeightFormat& format, float low, float high) {
   }
   if (format.input == QuantizedInput::fixed) input_ = to(scale_and_zero(low, high), w.device());
   format_ = format;
+  call_.kept = std::make_shared<QuantizedConv::Kept>();
   floats_ = range_ = Tensor();
   in_first_ = false;
 }
@@ -179,6 +179,7 @@ void Weight::expect(const WeightFormat& format) {
   scale_ = ones(scales, DType::f32, device);
   if (format.input == QuantizedInput::fixed) input_ = ones({2}, DType::f32, device);
   format_ = format;
+  call_.kept = std::make_shared<QuantizedConv::Kept>();
   floats_ = range_ = Tensor();
   in_first_ = false;
 }
@@ -286,6 +287,18 @@ Tensor Weight::seen_input(const Tensor& x, bool by_row) const {
   return fake_quantize(x, scale, zero, kByteRange);
 }
 
+// Of the memory of the integers and of what is added to their products.
+std::uint64_t Weight::state_with(const Tensor& bias) const {
+  std::uint64_t state = 0;
+  for (const Tensor* t : {&values_, &scale_, &bias})
+    if (t->defined()) {
+      const auto& storage = t->impl()->storage;
+      state = (state ^ reinterpret_cast<std::uintptr_t>(storage.get())) * 0x9E3779B97F4A7C15u;
+      state = (state ^ static_cast<std::uint64_t>(storage->version())) * 0x9E3779B97F4A7C15u;
+    }
+  return state;
+}
+
 bool Weight::multiplies_integers(const Tensor& x) const {
   if (!is_quantized() || scale_.dtype() != DType::f32 || casts(x)) return false;
   if (x.dtype() != DType::f32 && !(x.dtype() == DType::u8 && input_.defined())) return false;
@@ -317,6 +330,7 @@ Tensor Weight::linear(const Tensor& x, const Tensor& bias) const {
     return reshape(y, shape);
   }
   QuantizedConv call = call_;
+  call.state = state_with(bias);
   call.layout = {.dims = 0};
   kernels(x).convolve_quantized(call, rows.view(), values_.view(), scale_.view(), OptionalView(added),
                                 OptionalView(input_), OptionalView(output_), y.view());
@@ -341,6 +355,7 @@ Tensor Weight::convolve(int dims, const Tensor& x, const Tensor& bias, const Con
   const Tensor from = with_channels_last(plan.around.empty() ? x : pad(x, plan.around, options.padding_mode));
   const Tensor y = result_in(shape, x, true), added = bias.defined() ? contiguous(bias) : bias;
   QuantizedConv call = call_;
+  call.state = state_with(bias);
   call.layout = plan.layout;
   kernels(x).convolve_quantized(call, from.view(), values_.view(), scale_.view(), OptionalView(added),
                                 OptionalView(input_), OptionalView(output_), y.view());

@@ -87,6 +87,7 @@ class Weight {
 
  private:
   bool multiplies_integers(const Tensor& x) const;
+  std::uint64_t state_with(const Tensor& bias) const;
   Tensor outputs_first() const;  // the floats
   Tensor seen_input(const Tensor& x, bool by_row) const;
   void check_format(const WeightFormat& format) const;
