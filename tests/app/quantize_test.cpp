@@ -67,6 +67,11 @@ TEST_F(QuantizeVerb, WritesANetworkThatOpensEverywhere) {
     EXPECT_EQ(again["accuracy"], accuracy["after"]);
   }
   EXPECT_EQ(ran({"predict", dir_ / "q.safetensors", dir_ / "t.csv"}).is_discarded(), false);
+  const std::string q = dir_ / "q.safetensors", run = dir_ / "run";
+  EXPECT_THAT(run_veldt({"prune", q, "-o", dir_ / "p.safetensors", "--weights", "0.5"}).err,
+              HasSubstr("is quantised"));
+  EXPECT_THAT(run_veldt({"quantize", run, "--data", dir_ / "", "-o", run + "/model.safetensors"}).err,
+              HasSubstr("the output is the input"));
   const Ran twice =
       run_veldt({"quantize", dir_ / "q.safetensors", "--data", dir_ / "", "-o", dir_ / "r.safetensors"});
   EXPECT_EQ(twice.exit_code, 2);

@@ -85,6 +85,21 @@ TEST(Quantize, TakesAQuarterOfTheMemory) {
   EXPECT_LT(bytes() / before, 0.27);
 }
 
+TEST(Quantize, WeightsThatChangeAreSeenAtOnce) {
+  const NoGrad off;
+  const Tensor x = pictures(2);
+  nn::Sequential network = small_network(1), other = small_network(7);
+  for (nn::Sequential* n : {&network, &other}) {
+    n->eval();
+    quantize(*n, {}, [&] { (*n)(x); });
+    (*n)(x);  // packs its weights
+  }
+  NamedTensors held = network.state_dict();
+  const NamedTensors new_ones = other.state_dict();
+  for (std::size_t i = 0; i < held.size(); ++i) held[i].tensor.detach().assign(new_ones[i].tensor);
+  EXPECT_EQ(max(abs(network(x) - other(x))).item<float>(), 0);
+}
+
 TEST(Quantize, FourBitsAreForRowsOfGroups) {
   const NoGrad off;
   nn::Sequential network = small_network(1);
