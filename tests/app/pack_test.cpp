@@ -43,8 +43,8 @@ TEST_F(Pack, ADrawingIsExactAndSmall) {
 }
 
 TEST_F(Pack, APackedPictureIsAPictureToOtherVerbs) {
-  const Ran packed =
-      run_veldt({"pack", photo(), "-o", dir_ / "photo.vp", "--steps", "4", "--bpp", "2", "--json"});
+  const Ran packed = run_veldt({"pack", photo(), "-o", dir_ / "photo.vp", "--steps", "4", "--bpp", "2",
+                                "--family", "photograph", "--json"});
   ASSERT_EQ(packed.exit_code, 0) << packed.err;
   const double psnr = nlohmann::json::parse(packed.out)["psnr"];
   const Ran compared = run_veldt({"compare", dir_ / "photo.vp", photo(), "--json"});
@@ -71,6 +71,11 @@ TEST_F(Pack, ACutPhotographIsShownIfAsked) {
 }
 
 TEST_F(Pack, SaysWhatIsWrong) {
+  ASSERT_EQ(run_veldt({"pack", kCub, "-o", dir_ / "cub.vp"}).exit_code, 0);
+  EXPECT_THAT(run_veldt({"render", dir_ / "cub.vp", "-o", dir_ / "a.png"}).err,
+              HasSubstr("it is a packed picture"));
+  EXPECT_THAT(run_veldt({"export", dir_ / "cub.vp", "-o", dir_ / "a.html"}).err, HasSubstr("veldt unpack"));
+  EXPECT_THAT(run_veldt({"pack", kCub, "-o", dir_ / "a.png"}).err, HasSubstr("let the name end in .vp"));
   EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png"}).err,
               HasSubstr("does not begin as a packed picture"));
   EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "9"}).err, HasSubstr("--bpp"));

@@ -227,6 +227,7 @@ Run add_export(VerbOptions& verb, Context& context) {
       "  veldt export photo.safetensors -o photo/ --size 2000    tiles of every scale, with a page\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
+    refuse_packed(flags->model);
     if (flags->batch > 0 && is_published(flags->output))
       throw UsageError("--batch does not fit this output", "batches are of ONNX", "leave it out");
     return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)

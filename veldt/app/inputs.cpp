@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -96,6 +97,14 @@ void refuse_file(const std::string& path) {
                       : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a network "
                                     "(.safetensors, .pt, .npz, .onnx)",
                                     io::kPictureFormats, io::kSoundFormats));
+}
+
+void refuse_packed(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored) || !first_bytes(path).starts_with(codec::kPackedMagic))
+    return;
+  throw UsageError(fmt::format("{} is not a model", path), "it is a packed picture",
+                   "make a picture of it with veldt unpack, or another size with veldt resize");
 }
 
 Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,

@@ -31,6 +31,9 @@ FileKind kind_of_file(const std::string& path);
 // For a file that no reader accepts: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
+// Throws UsageError for a packed picture, where a model is wanted.
+void refuse_packed(const std::string& path);
+
 // The default of --max-pixels.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 

@@ -40,22 +40,33 @@ struct PackFlags {
 Tensor picture_to_pack(const PackFlags& flags, const Context& context) {
   NoGrad off;
   Tensor picture = load_picture(flags.input, flags.max_pixels, context, true);
+  if (picture.dtype() != DType::u8 && !context.quiet)
+    print_note(fmt::format("{} has more than 8 bits a sample, and a packed picture has 8",
+                           on_one_line(flags.input)));
   if (flags.background && picture.size(2) % 2 == 0) {
     const Tensor numbers = picture.dtype() == DType::u8 ? to(picture, DType::f32) / 255 : picture;
     picture =
         laid_over(numbers, *flags.background, picture.size(2) == 2 && flags.background->is_grey() ? 1 : 3);
   }
+  if (picture.size(2) % 2 == 0 && flags.family == "photograph")
+    throw UsageError(fmt::format("cannot pack {} as a photograph", on_one_line(flags.input)),
+                     "it has alpha, and a packed photograph has none",
+                     "lay it over a colour with --background white, or keep it with --family exact");
   if (picture.dtype() == DType::u8) return picture;
   return to(round(clamp(picture, 0, 1) * 255), DType::u8);
 }
 
 std::string in_words(const pack::Packed& packed) {
-  if (packed.family == codec::Family::drawing) return "a drawing, exact";
+  if (packed.family == codec::Family::drawing) return "exact";
   return fmt::format("a photograph, {:.2f} dB", packed.psnr);
 }
 
 int pack_picture(PackFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
+  if (io::is_picture_name(flags.output))
+    throw UsageError(fmt::format("cannot pack into {}", on_one_line(flags.output)),
+                     "what is written is no such picture, and no viewer would open it",
+                     "let the name end in .vp");
   flags.options.wanted = flags.family == "exact"        ? pack::Wanted::exact
                          : flags.family == "photograph" ? pack::Wanted::photograph
                                                         : pack::Wanted::automatic;
@@ -76,6 +87,13 @@ int pack_picture(PackFlags& flags, Context& context) {
   const double pixels = static_cast<double>(picture.size(0)) * static_cast<double>(picture.size(1));
   const double bpp = 8 * static_cast<double>(packed.bytes.size()) / pixels;
   const bool exact = packed.family == codec::Family::drawing;
+  constexpr double kFar = 1.2;
+  if (!context.quiet && flags.family != "exact" && !exact && !stop.requested() &&
+      bpp > kFar * flags.options.photograph.bits_a_pixel)
+    print_note(fmt::format(
+        "it has {:.3f} bits a pixel in place of {:g}: the networks alone take some hundred bytes, "
+        "and few --steps do not get there",
+        bpp, flags.options.photograph.bits_a_pixel));
   if (context.json) {
     nlohmann::ordered_json out = {{"output", flags.output},
                                   {"width", picture.size(1)},

@@ -212,6 +212,7 @@ void check_models(const RenderFlags& flags) {
 
 int render(RenderFlags flags, Context& context, Ranks& ranks) {
   check_models(flags);
+  for (const std::string& model : flags.models) refuse_packed(model);
   if (flags.morph && flags.film.frames)
     throw UsageError("--frames does not fit --morph", "--morph says how many frames there are",
                      "leave it out");

@@ -76,7 +76,7 @@ PackedHeader read_packed(std::string_view bytes, const std::string& name, std::i
   if (header.size.width > max_pixels / header.size.height)
     throw refuse(str("it says that it is ", header.size.width, " x ", header.size.height,
                      " pixels, more than the ", max_pixels, " that are allowed"),
-                 "raise the limit if the picture is meant to be so large");
+                 "raise --max-pixels, or the reader's max_pixels, if the picture is meant to be so large");
   header.complete = static_cast<std::uint64_t>(length) + kDigestBytes <= rest.size();
   if (!header.complete) {
     header.body = rest.substr(0, static_cast<std::size_t>(length));

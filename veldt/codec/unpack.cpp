@@ -32,7 +32,9 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   };
   if (!header.complete && !options.partial)
     throw refuse("the file ends too early",
-                 "fetch the file again; of a photograph, what is there can be shown");
+                 header.family == Family::photograph
+                     ? "fetch the file again, or take what is there: --partial, or UnpackOptions::partial"
+                     : "fetch the file again");
   const Region whole{0, 0, header.size.width, header.size.height}, part = options.part.value_or(whole);
   if (part.x0 < 0 || part.y0 < 0 || part.x1 > whole.x1 || part.y1 > whole.y1 || part.width() < 1 ||
       part.height() < 1)

@@ -137,6 +137,7 @@ Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& ho
   }
   Cost cost;
   cost.bits = models(networks, static_cast<float>(lambda / pixels()), gradient);
+  upsample();
   cost.square_error = synthesis(networks.synthesis, gradient != nullptr ? &gradient->synthesis : nullptr);
   return cost;
 }
@@ -216,8 +217,14 @@ void Learner::upsample_adjoint() {
   }
 }
 
+double Learner::bits_again(int model, const codec::ContextModel<float>& network) {
+  double bits = 0;
+  for (int l = 0; l < kLevels; ++l)
+    if (codec::model_of(l) == model) bits += level_model(static_cast<std::size_t>(l), network, 0, nullptr);
+  return bits;
+}
+
 double Learner::synthesis(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient) {
-  upsample();
   const std::int64_t height = size_.height;
   const std::vector<Plane>& features = levels_[0].features;
   const auto over = [&](auto&& rows) { parallel_for(height, kRows, rows); };

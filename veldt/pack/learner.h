@@ -31,6 +31,10 @@ class Learner {
   // are added to it, the latents' are kept for update(). The same bits on any number of threads.
   Cost measure(const codec::Networks<float>& networks, const Rounding& how, double lambda,
                codec::Networks<float>* gradient);
+  // Of the latents as measure() rounded them last: the bits of a model's levels, and the error of a
+  // synthesis.
+  double bits_again(int model, const codec::ContextModel<float>& network);
+  double error_again(const codec::Synthesis<float>& network) { return synthesis(network, nullptr); }
   // A step of Adam, at a rate of `rate` for level 0, twice that for level 1 and so on up to sixteen times; in
   // steps of the latents.
   void update(double rate, double lambda);

@@ -1,4 +1,4 @@
-// Tries a drawing where there are few colours, which takes a moment.
+// Tries the exact pixels where that takes a moment.
 #include "veldt/pack/pack.h"
 
 #include <limits>
@@ -13,7 +13,7 @@
 namespace veldt::pack {
 namespace {
 
-constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20;
+constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20, kAlwaysTriedPixels = std::int64_t{1} << 18;
 constexpr std::size_t kFewColours = 256;
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
@@ -47,8 +47,10 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   const auto* bytes = dense.data<std::uint8_t>();
   const Size size{picture.size(1), picture.size(0)};
   const std::int64_t pixels = size.width * size.height, channels = picture.size(2);
-  const bool tries = options.wanted == Wanted::automatic && pixels <= kMostTriedPixels &&
-                     has_few_colours(bytes, pixels, channels);
+  const bool alpha = channels % 2 == 0;
+  const bool tries = options.wanted == Wanted::automatic &&
+                     (pixels <= kAlwaysTriedPixels || (alpha && pixels <= codec::kMostCoordinatePixels) ||
+                      (pixels <= kMostTriedPixels && has_few_colours(bytes, pixels, channels)));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
     exact = codec::pack_coordinates(dense, {.network = codec::WithNetwork::never});
@@ -57,7 +59,6 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
             codec::Family::drawing, std::numeric_limits<double>::infinity()};
   };
   const double most = options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
-  const bool alpha = channels % 2 == 0;
   if (!exact.empty() &&
       (options.wanted == Wanted::exact || alpha || static_cast<double>(exact.size()) <= most))
     return drawing();

@@ -4,9 +4,11 @@
 #include "veldt/pack/pack_photograph.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/photograph.h"
@@ -25,6 +27,7 @@ constexpr float kNetworkBeta1 = 0.9f, kNetworkBeta2 = 0.95f;
 constexpr double kMeasured = 0.5;   // the share of the steps after which the networks' size is measured
 constexpr double kSteering = 0.85;  // and in which lambda follows the size
 constexpr int kFinestShift = 3;
+constexpr std::size_t kGroupsOfAModel = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
 
 double decibels(double square_error) {
@@ -78,7 +81,9 @@ class Packer {
       if (s == static_cast<std::int64_t>(kMeasured * static_cast<double>(options_.steps)))
         network_bits_ = bits_of(coded_networks());
       steer(s, bpp);
-      if (!heard({s + 1, options_.steps, bpp, decibels(cost.square_error)})) break;
+      if (!heard(
+              {s + 1, options_.steps, bpp + network_bits_ / learner_.pixels(), decibels(cost.square_error)}))
+        break;
     }
   }
 
@@ -99,15 +104,20 @@ class Packer {
     codec::Shifts shifts{};
   };
 
-  // Each group of numbers, one after the other, in the coarsest steps that are worth it.
+  // Each group of numbers, one after the other, in the coarsest steps that are worth it. A group belongs to a
+  // model, or to the synthesis, and nothing else is measured again.
   Coded coded_networks() {
     const Networks<std::int32_t>& base = codec::base_networks(0);
     const Networks<std::int32_t> learned = codec::to_integers(networks_);
     Coded best;
     best.shifts.fill(kFinestShift);
     best.networks = rounded(base, learned, best.shifts);
-    double loss = loss_of(best);
+    learner_.measure(codec::to_floats(best.networks), {.soft = false}, lambda_, nullptr);
+    std::array<double, codec::kModels + 1> parts;  // of the loss
+    for (std::size_t part = 0; part < parts.size(); ++part) parts[part] = part_of_loss(best.networks, part);
+    double loss = std::accumulate(parts.begin(), parts.end(), a_bit() * bits_of(best));
     for (std::size_t g = 0; g < kGroups; ++g) {
+      const std::size_t part = std::min<std::size_t>(g / kGroupsOfAModel, codec::kModels);
       // The last one is the base itself.
       for (const int shift : {4, 5, 6, 7, 8, 10, 12, 14, codec::kMostShift + 1}) {
         Coded tried = best;
@@ -117,13 +127,24 @@ class Packer {
         const codec::Group group = codec::groups()[g];
         std::copy_n(from.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                     tried.networks.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
-        const double now = loss_of(tried);
-        if (now >= loss) continue;
-        loss = now;
+        std::array<double, codec::kModels + 1> now = parts;
+        now[part] = part_of_loss(tried.networks, part);
+        const double all = std::accumulate(now.begin(), now.end(), a_bit() * bits_of(tried));
+        if (all >= loss) continue;
+        loss = all;
+        parts = now;
         best = tried;
       }
     }
     return best;
+  }
+
+  double a_bit() const { return lambda_ / learner_.pixels(); }
+
+  double part_of_loss(const Networks<std::int32_t>& networks, std::size_t part) {
+    const Networks<float> floats = codec::to_floats(networks);
+    return part < codec::kModels ? a_bit() * learner_.bits_again(static_cast<int>(part), floats.models[part])
+                                 : learner_.error_again(floats.synthesis);
   }
 
   void steer(std::int64_t step, double bpp) {
@@ -144,11 +165,6 @@ class Packer {
     codec::RangeEncoder out;
     encode_networks(out, codec::base_networks(0), coded.networks, coded.shifts);
     return 8 * static_cast<double>(out.finish().size());
-  }
-
-  double loss_of(const Coded& coded) {
-    const Cost cost = learner_.measure(codec::to_floats(coded.networks), {.soft = false}, lambda_, nullptr);
-    return cost.square_error + lambda_ * (cost.bits + bits_of(coded)) / learner_.pixels();
   }
 
   PhotographOptions options_;
