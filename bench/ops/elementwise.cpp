@@ -194,6 +194,24 @@ void add_broadcast(std::vector<Row>& rows) {
                   true});
 }
 
+void add_packed(std::vector<Row>& rows) {
+  const auto of_groups = [](std::int64_t n) { return Shape{std::max<std::int64_t>(n / 256, 1), 256}; };
+  Row scaled{"dequantize", {DType::u8, DType::i8, DType::i32}, {{square}}, calls([](const Tensors& x) {
+               return dequantize(x[0], full({}, 0.01));
+             })};
+  rows.push_back(scaled);
+  Row packed{"pack_nibbles", {DType::i8}, {{of_groups}}, [](const Tensors& x) {
+               const Tensor small = remainder(x[0], 8);
+               return Call{[small] { return pack_nibbles(small); }};
+             }};
+  packed.layouts = false;
+  rows.push_back(packed);
+  packed.name = "unpack_nibbles";
+  packed.dtypes = {DType::u8};
+  packed.make = calls([](const Tensors& x) { return unpack_nibbles(x[0]); });
+  rows.push_back(packed);
+}
+
 }  // namespace
 
 std::vector<Row> elementwise_rows() {
@@ -202,6 +220,7 @@ std::vector<Row> elementwise_rows() {
   add_numbers(rows);
   add_binary(rows);
   add_broadcast(rows);
+  add_packed(rows);
   return rows;
 }
 
