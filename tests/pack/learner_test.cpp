@@ -29,7 +29,7 @@ struct Learned {
   Learned(Size size, int steps) : learner(size, some_picture(size)), networks(codec::some_networks(5)) {
     for (int s = 0; s < steps; ++s) {
       Networks<float> gradient{};
-      learner.measure(networks, {.soft = true, .seed = static_cast<std::uint32_t>(s)}, 1e-3, &gradient);
+      learner.differentiate(networks, {.soft = true, .seed = static_cast<std::uint32_t>(s)}, 1e-3, &gradient);
       learner.update(0.3, 1e-3);
     }
   }
@@ -43,9 +43,9 @@ TEST(PackLearner, GradientsOfTheNetworksAreThoseOfDifferences) {
   const Rounding how{.soft = true, .seed = 9};
   const double lambda = 0.05;
   Networks<float> gradient{};
-  l.learner.measure(l.networks, how, lambda, &gradient);
+  l.learner.differentiate(l.networks, how, lambda, &gradient);
   const auto loss = [&] {
-    const Cost cost = l.learner.measure(l.networks, how, lambda, nullptr);
+    const Cost cost = l.learner.measure(l.networks, how);
     return cost.square_error + lambda * cost.bits / l.learner.pixels();
   };
   double largest = 0;
@@ -71,11 +71,11 @@ TEST(PackLearner, TheStepsOfTheLatentsMakeTheLossSmaller) {
   double first = 0, last = 0;
   for (int s = 0; s < 60; ++s) {
     Networks<float> gradient{};
-    const Cost cost =
-        learner.measure(networks, {.soft = true, .seed = static_cast<std::uint32_t>(s)}, 1e-4, &gradient);
+    const Cost cost = learner.differentiate(networks, {.soft = true, .seed = static_cast<std::uint32_t>(s)},
+                                            1e-4, &gradient);
     last = cost.square_error + 1e-4 * cost.bits / learner.pixels();
     if (s == 0) first = last;
-    learner.update(0.2, 1e-4);
+    learner.update(0.12, 1e-4);
   }
   EXPECT_LT(last, 0.8 * first);
 }
@@ -84,7 +84,7 @@ TEST(PackLearner, TheCostIsThatOfTheDecoder) {
   const Size size{70, 45};
   Learned l(size, 15);
   const Networks<std::int32_t> integers = codec::to_integers(l.networks);
-  const Cost cost = l.learner.measure(codec::to_floats(integers), {.soft = false}, 1e-3, nullptr);
+  const Cost cost = l.learner.measure(codec::to_floats(integers), {.soft = false});
   const codec::Pyramid pyramid = l.learner.rounded();
   double bits = 0;
   for (int level = 0; level < codec::kLevels; ++level) {
@@ -113,7 +113,7 @@ TEST(PackLearner, IsTheSameOnAnyNumberOfThreads) {
     set_num_threads(threads);
     Learned l({61, 150}, 5);
     Networks<float> gradient{};
-    bits.push_back(l.learner.measure(l.networks, {}, 1e-3, &gradient).bits);
+    bits.push_back(l.learner.differentiate(l.networks, {}, 1e-3, &gradient).bits);
     for (std::size_t i = 0; i < codec::kNumbers; i += 100)
       bits.push_back(static_cast<double>(gradient.numbers()[i]));
   }
@@ -124,7 +124,7 @@ TEST(PackLearner, IsTheSameOnAnyNumberOfThreads) {
 TEST(PackLearner, TakesAnySize) {
   for (const Size size : {Size{1, 1}, Size{2, 1}, Size{1, 3}, Size{17, 16}, Size{33, 1}, Size{3, 65}}) {
     Learned l(size, 3);
-    const Cost cost = l.learner.measure(l.networks, {.soft = false}, 1e-3, nullptr);
+    const Cost cost = l.learner.measure(l.networks, {.soft = false});
     EXPECT_TRUE(std::isfinite(cost.bits) && std::isfinite(cost.square_error))
         << size.width << " " << size.height;
   }

@@ -37,8 +37,8 @@ struct BandGradients {
   Plane own;           // of d_own, three rows above the band
   Plane above, below;  // of d_parent, a row to each side
 };
-// The bits of the rows y0 to y1. With gradients, adds those of bits * scale; those beside the band to
-// `beside`.
+// The bits of the rows y0 to y1. With `beside`, adds the gradients of bits * scale to the latents', those
+// beside the band to `beside`, and to `gradient`, if there is one, the model's.
 double model_rows(const LevelRows& rows, std::int64_t y0, std::int64_t y1,
                   const codec::ContextModel<float>& model, float scale, codec::ContextModel<float>* gradient,
                   BandGradients* beside);
@@ -53,7 +53,7 @@ void colour_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64
                  const codec::Synthesis<float>& network, std::vector<Plane>& colours);
 void colour_gradient_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1,
                           const codec::Synthesis<float>& network, const std::vector<Plane>& d_colours,
-                          std::vector<Plane>& d_features, codec::Synthesis<float>& gradient);
+                          std::vector<Plane>& d_features, codec::Synthesis<float>* gradient);
 
 // Its convolutions. repeat_edges() before each.
 void repeat_edges(std::vector<Plane>& planes);
@@ -61,14 +61,14 @@ void detail_rows(const std::vector<Plane>& colours, std::int64_t y0, std::int64_
                  const codec::Synthesis<float>& network, std::vector<Plane>& detail);
 void close_rows(const std::vector<Plane>& colours, const std::vector<Plane>& detail, std::int64_t y0,
                 std::int64_t y1, const codec::Synthesis<float>& network, std::vector<Plane>& out);
-// The gradients have zeros beside the picture.
+// The gradients have zeros beside the picture. `gradient` may be null.
 void close_gradient_rows(const std::vector<Plane>& detail, const std::vector<Plane>& d_out, std::int64_t y0,
                          std::int64_t y1, const codec::Synthesis<float>& network,
-                         std::vector<Plane>& d_detail, codec::Synthesis<float>& gradient);
+                         std::vector<Plane>& d_detail, codec::Synthesis<float>* gradient);
 void detail_gradient_rows(const std::vector<Plane>& colours, const std::vector<Plane>& d_detail,
                           const std::vector<Plane>& d_out, std::int64_t y0, std::int64_t y1,
                           const codec::Synthesis<float>& network, std::vector<Plane>& d_colours,
-                          codec::Synthesis<float>& gradient);
+                          codec::Synthesis<float>* gradient);
 
 // The sum of squared differences of a row, and their gradient 2 * scale * difference.
 double difference_row(const float* out, const float* target, float* d_out, std::int64_t count, float scale);

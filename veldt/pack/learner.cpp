@@ -15,7 +15,7 @@ using codec::kLevels;
 
 constexpr std::int64_t kBands = 8;
 constexpr std::int64_t kRows = 16;  // of a piece of work that adds up nothing
-constexpr float kBeta1 = 0.9f, kBeta2 = 0.99f;
+constexpr float kBeta1 = 0.8f, kBeta2 = 0.95f;
 constexpr double kEpsilon = 0.3;  // of Adam, in gradients of one bit
 
 std::int64_t band_rows(std::int64_t height) {
@@ -73,6 +73,11 @@ void add_row(const float* from, float* to, std::int64_t count) {
   for (std::int64_t x = 0; x < count; ++x) to[x] += from[x];
 }
 
+// The model of a level.
+auto& model_at(auto& networks, std::size_t level) {
+  return networks.models[static_cast<std::size_t>(codec::model_of(static_cast<int>(level)))];
+}
+
 std::vector<Plane> planes(int count, Size size) {
   return std::vector<Plane>(static_cast<std::size_t>(count), Plane(size));
 }
@@ -113,8 +118,7 @@ Learner::Learner(Size size, const std::vector<std::uint8_t>& pixels)
       for (Plane& plane : target_) plane.row(y)[x] = static_cast<float>(pixels[i++]) / 255.0f;
 }
 
-Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& how, double lambda,
-                      codec::Networks<float>* gradient) {
+void Learner::round(const Rounding& how) {
   for (std::size_t l = 0; l < kLevels; ++l) {
     Level& level = levels_[l];
     by_rows(level.size.height, [&](std::int64_t y) {
@@ -126,50 +130,64 @@ Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& ho
       std::fill(level.slopes.row(y) + level.size.width,
                 level.slopes.row(y) + level.slopes.stride() - 2 * Plane::kBlock, 0.0f);
     });
-    if (gradient == nullptr) continue;
-    level.d_rounded.clear();
-    level.d_parent.clear();
-    level.d_grandparent.clear();
   }
   for (std::size_t l = 0; l < kLevels; ++l) {
     if (l + 1 < kLevels) repeat(levels_[l + 1].rounded, 1, levels_[l].parent);
     if (l + 2 < kLevels) repeat(levels_[l + 2].rounded, 2, levels_[l].grandparent);
   }
-  Cost cost;
-  cost.bits = models(networks, static_cast<float>(lambda / pixels()), gradient);
   upsample();
-  cost.square_error = synthesis(networks.synthesis, gradient != nullptr ? &gradient->synthesis : nullptr);
+}
+
+Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& how) {
+  round(how);
+  Cost cost;
+  for (std::size_t l = 0; l < kLevels; ++l) cost.bits += level_model(l, model_at(networks, l));
+  cost.square_error = synthesis(networks.synthesis);
   return cost;
 }
 
-double Learner::models(const codec::Networks<float>& networks, float scale,
-                       codec::Networks<float>* gradient) {
-  double bits = 0;
-  for (std::size_t l = 0; l < kLevels; ++l) {
-    const auto m = static_cast<std::size_t>(codec::model_of(static_cast<int>(l)));
-    bits += level_model(l, networks.models[m], scale, gradient != nullptr ? &gradient->models[m] : nullptr);
+Cost Learner::differentiate(const codec::Networks<float>& networks, const Rounding& how, double lambda,
+                            codec::Networks<float>* gradient) {
+  round(how);
+  for (Level& level : levels_) {
+    level.d_rounded.clear();
+    level.d_parent.clear();
+    level.d_grandparent.clear();
   }
-  if (gradient != nullptr)
-    for (std::size_t l = 0; l < kLevels; ++l) {
-      if (l + 1 < kLevels) add_repeated(levels_[l].d_parent, 1, levels_[l + 1].d_rounded);
-      if (l + 2 < kLevels) add_repeated(levels_[l].d_grandparent, 2, levels_[l + 2].d_rounded);
-    }
-  return bits;
+  Cost cost;
+  const auto scale = static_cast<float>(lambda / pixels());
+  for (std::size_t l = 0; l < kLevels; ++l)
+    cost.bits += level_model_gradient(l, model_at(networks, l), scale,
+                                      gradient != nullptr ? &model_at(*gradient, l) : nullptr);
+  for (std::size_t l = 0; l < kLevels; ++l) {
+    if (l + 1 < kLevels) add_repeated(levels_[l].d_parent, 1, levels_[l + 1].d_rounded);
+    if (l + 2 < kLevels) add_repeated(levels_[l].d_grandparent, 2, levels_[l + 2].d_rounded);
+  }
+  cost.square_error = synthesis(networks.synthesis);
+  synthesis_gradient(networks.synthesis, gradient != nullptr ? &gradient->synthesis : nullptr);
+  return cost;
 }
 
-double Learner::level_model(std::size_t l, const codec::ContextModel<float>& model, float scale,
-                            codec::ContextModel<float>* gradient) {
+double Learner::level_model(std::size_t l, const codec::ContextModel<float>& model) {
+  const Level& level = levels_[l];
+  const LevelRows rows{&level.rounded, &level.parent, &level.grandparent};
+  return by_bands<codec::ContextModel<float>>(
+      level.size.height, nullptr, [&](std::int64_t y0, std::int64_t y1, codec::ContextModel<float>*) {
+        return model_rows(rows, y0, y1, model, 0, nullptr, nullptr);
+      });
+}
+
+double Learner::level_model_gradient(std::size_t l, const codec::ContextModel<float>& model, float scale,
+                                     codec::ContextModel<float>* gradient) {
   Level& level = levels_[l];
   const LevelRows rows{&level.rounded,   &level.parent,   &level.grandparent,
                        &level.d_rounded, &level.d_parent, &level.d_grandparent};
   const std::int64_t height = level.size.height, step = band_rows(height);
-  std::vector<BandGradients> beside(
-      gradient != nullptr ? static_cast<std::size_t>((height + step - 1) / step) : 0,
-      BandGradients(level.size));
+  std::vector<BandGradients> beside(static_cast<std::size_t>((height + step - 1) / step),
+                                    BandGradients(level.size));
   const double bits =
       by_bands(height, gradient, [&](std::int64_t y0, std::int64_t y1, codec::ContextModel<float>* sum) {
-        return model_rows(rows, y0, y1, model, scale, sum,
-                          sum != nullptr ? &beside[static_cast<std::size_t>(y0 / step)] : nullptr);
+        return model_rows(rows, y0, y1, model, scale, sum, &beside[static_cast<std::size_t>(y0 / step)]);
       });
   for (std::size_t b = 0; b < beside.size(); ++b) {
     const std::int64_t y0 = static_cast<std::int64_t>(b) * step, y1 = std::min(y0 + step, height);
@@ -220,11 +238,11 @@ void Learner::upsample_adjoint() {
 double Learner::bits_again(int model, const codec::ContextModel<float>& network) {
   double bits = 0;
   for (int l = 0; l < kLevels; ++l)
-    if (codec::model_of(l) == model) bits += level_model(static_cast<std::size_t>(l), network, 0, nullptr);
+    if (codec::model_of(l) == model) bits += level_model(static_cast<std::size_t>(l), network);
   return bits;
 }
 
-double Learner::synthesis(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient) {
+double Learner::synthesis(const codec::Synthesis<float>& network) {
   const std::int64_t height = size_.height;
   const std::vector<Plane>& features = levels_[0].features;
   const auto over = [&](auto&& rows) { parallel_for(height, kRows, rows); };
@@ -243,22 +261,26 @@ double Learner::synthesis(const codec::Synthesis<float>& network, codec::Synthes
                                   static_cast<float>(1 / numbers));
         return sum;
       });
-  if (gradient == nullptr) return square / numbers;
+  return square / numbers;
+}
+
+// Of what synthesis() computed last.
+void Learner::synthesis_gradient(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient) {
+  const std::int64_t height = size_.height;
   using Sum = codec::Synthesis<float>;
   by_bands(height, gradient, [&](std::int64_t y0, std::int64_t y1, Sum* sum) {
-    close_gradient_rows(detail_, d_out_, y0, y1, network, d_detail_, *sum);
+    close_gradient_rows(detail_, d_out_, y0, y1, network, d_detail_, sum);
     return 0.0;
   });
   by_bands(height, gradient, [&](std::int64_t y0, std::int64_t y1, Sum* sum) {
-    detail_gradient_rows(colours_, d_detail_, d_out_, y0, y1, network, d_colours_, *sum);
+    detail_gradient_rows(colours_, d_detail_, d_out_, y0, y1, network, d_colours_, sum);
     return 0.0;
   });
   by_bands(height, gradient, [&](std::int64_t y0, std::int64_t y1, Sum* sum) {
-    colour_gradient_rows(features, y0, y1, network, d_colours_, levels_[0].d_features, *sum);
+    colour_gradient_rows(levels_[0].features, y0, y1, network, d_colours_, levels_[0].d_features, sum);
     return 0.0;
   });
   upsample_adjoint();
-  return square / numbers;
 }
 
 void Learner::update(double rate, double lambda) {

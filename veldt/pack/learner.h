@@ -27,14 +27,16 @@ class Learner {
 
   Size size() const { return size_; }
   double pixels() const { return static_cast<double>(size_.width) * static_cast<double>(size_.height); }
-  // The cost of what the latents are rounded to, and with `gradient` the gradients of the loss: the networks'
-  // are added to it, the latents' are kept for update(). The same bits on any number of threads.
-  Cost measure(const codec::Networks<float>& networks, const Rounding& how, double lambda,
-               codec::Networks<float>* gradient);
+  // The cost of what the latents are rounded to. The same bits on any number of threads.
+  Cost measure(const codec::Networks<float>& networks, const Rounding& how);
+  // And the gradients of the loss: the latents' are kept for update(), the networks' are added to `gradient`
+  // if there is one.
+  Cost differentiate(const codec::Networks<float>& networks, const Rounding& how, double lambda,
+                     codec::Networks<float>* gradient);
   // Of the latents as measure() rounded them last: the bits of a model's levels, and the error of a
   // synthesis.
   double bits_again(int model, const codec::ContextModel<float>& network);
-  double error_again(const codec::Synthesis<float>& network) { return synthesis(network, nullptr); }
+  double error_again(const codec::Synthesis<float>& network) { return synthesis(network); }
   // A step of Adam, at a rate of `rate` for level 0, twice that for level 1 and so on up to sixteen times; in
   // steps of the latents.
   void update(double rate, double lambda);
@@ -56,10 +58,12 @@ class Learner {
     Plane wide;                               // for the adjoint of upsampling to this level, half as wide
   };
 
-  double models(const codec::Networks<float>& networks, float scale, codec::Networks<float>* gradient);
-  double level_model(std::size_t level, const codec::ContextModel<float>& model, float scale,
-                     codec::ContextModel<float>* gradient);
-  double synthesis(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient);
+  void round(const Rounding& how);
+  double level_model(std::size_t level, const codec::ContextModel<float>& model);
+  double level_model_gradient(std::size_t level, const codec::ContextModel<float>& model, float scale,
+                              codec::ContextModel<float>* gradient);
+  double synthesis(const codec::Synthesis<float>& network);
+  void synthesis_gradient(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient);
   void upsample();
   void upsample_adjoint();
 

@@ -100,12 +100,13 @@ HWY_INLINE void layer(const Blocks& x, const float (&weights)[kContexts][kContex
   }
 }
 
-// The gradients of a layer before its rectifier, d_out; those of its inputs are added to d_x.
+// The gradients of a layer before its rectifier, d_out; those of its inputs are added to d_x, and those of
+// its numbers to d_weights and d_bias, if there are any.
 HWY_INLINE void layer_gradient(const Blocks& d_out, const Blocks& x,
                                const float (&weights)[kContexts][kContexts],
                                float (*d_weights)[Plane::kBlock], float (*d_bias)[Plane::kBlock],
                                Blocks& d_x) {
-  for (int o = 0; o < kContexts; ++o) {
+  for (int o = 0; d_weights != nullptr && o < kContexts; ++o) {
     for (int b = 0; b < kBlocks; ++b) store(hn::Add(load(d_bias[o]), d_out.of[o][b]), d_bias[o]);
     for (int i = 0; i < kContexts; ++i) {
       float* sum = d_weights[o * kContexts + i];
@@ -126,6 +127,30 @@ HWY_INLINE void layer_gradient(const Blocks& d_out, const Blocks& x,
       }
     for (int k = 0; k < kTogether; ++k)
       for (int b = 0; b < kBlocks; ++b) d_x.of[i + k][b] = sums[k][b];
+  }
+}
+
+// Of the numbers of the two outputs; in their layout, d_last and d_skip [2][kContexts].
+HWY_INLINE void output_gradient(const Blocks& in, const Blocks& g, const V (&d_mean)[kBlocks],
+                                const V (&d_width)[kBlocks], float (*d_last)[Plane::kBlock],
+                                float (*d_skip)[Plane::kBlock], float (*d_bias)[Plane::kBlock]) {
+  for (int b = 0; b < kBlocks; ++b) {
+    store(hn::Add(load(d_bias[0]), d_mean[b]), d_bias[0]);
+    store(hn::Add(load(d_bias[1]), d_width[b]), d_bias[1]);
+  }
+  for (int i = 0; i < kContexts; ++i) {
+    V l0 = load(d_last[i]), l1 = load(d_last[kContexts + i]), s0 = load(d_skip[i]),
+      s1 = load(d_skip[kContexts + i]);
+    for (int b = 0; b < kBlocks; ++b) {
+      l0 = hn::MulAdd(d_mean[b], g.of[i][b], l0);
+      l1 = hn::MulAdd(d_width[b], g.of[i][b], l1);
+      s0 = hn::MulAdd(d_mean[b], in.of[i][b], s0);
+      s1 = hn::MulAdd(d_width[b], in.of[i][b], s1);
+    }
+    store(l0, d_last[i]);
+    store(l1, d_last[kContexts + i]);
+    store(s0, d_skip[i]);
+    store(s1, d_skip[kContexts + i]);
   }
 }
 
@@ -190,13 +215,13 @@ double rows_of_model(const LevelRows& rows, std::int64_t y0, std::int64_t y1, co
   if (gradient != nullptr) std::memset(kept.data(), 0, sizeof(Sums));
   // A member's first number among all of the model.
   const auto at = [&](const float* member) {
-    return kept[0].at + (member - reinterpret_cast<const float*>(&m));
+    return gradient != nullptr ? kept[0].at + (member - reinterpret_cast<const float*>(&m)) : nullptr;
   };
   const std::int64_t width = rows.own->width();
   V bits = set(0);
   double total = 0;
   for (std::int64_t y = y0; y < y1; ++y) {
-    const Row row = row_of(rows, y, y0, y1, gradient != nullptr ? beside : nullptr);
+    const Row row = row_of(rows, y, y0, y1, beside);
     const float* values = rows.own->row(y);
     for (std::int64_t x = 0; x < width; x += kBlocks * lanes) {
       Blocks in, h, g;
@@ -218,36 +243,22 @@ double rows_of_model(const LevelRows& rows, std::int64_t y0, std::int64_t y1, co
         bits = hn::Add(
             bits, bits_of(load(values + x + b * lanes), out[0], out[1], inside, scale, d_value, d_width[b]));
         d_mean[b] = hn::Neg(d_value);
-        if (gradient != nullptr) {
+        if (beside != nullptr) {
           float* own = rows.d_own->row(y) + x + b * lanes;
           store(hn::Add(load(own), d_value), own);
         }
       }
-      if (gradient == nullptr) continue;
+      if (beside == nullptr) continue;
       Blocks d_in, d_h, d_g;
-      const auto last = at(m.last[0]), skip = at(m.skip[0]), bias = at(m.last_bias);
-      for (int b = 0; b < kBlocks; ++b) {
-        store(hn::Add(load(bias[0]), d_mean[b]), bias[0]);
-        store(hn::Add(load(bias[1]), d_width[b]), bias[1]);
-      }
-      for (int i = 0; i < kContexts; ++i) {
-        V l0 = load(last[i]), l1 = load(last[kContexts + i]), s0 = load(skip[i]),
-          s1 = load(skip[kContexts + i]);
+      if (gradient != nullptr)
+        output_gradient(in, g, d_mean, d_width, at(m.last[0]), at(m.skip[0]), at(m.last_bias));
+      for (int i = 0; i < kContexts; ++i)
         for (int b = 0; b < kBlocks; ++b) {
-          l0 = hn::MulAdd(d_mean[b], g.of[i][b], l0);
-          l1 = hn::MulAdd(d_width[b], g.of[i][b], l1);
-          s0 = hn::MulAdd(d_mean[b], in.of[i][b], s0);
-          s1 = hn::MulAdd(d_width[b], in.of[i][b], s1);
           const V d = hn::MulAdd(d_mean[b], set(m.last[0][i]), hn::Mul(d_width[b], set(m.last[1][i])));
           d_g.of[i][b] = hn::IfThenElseZero(hn::Gt(g.of[i][b], set(0)), d);
           d_in.of[i][b] = hn::MulAdd(d_mean[b], set(m.skip[0][i]), hn::Mul(d_width[b], set(m.skip[1][i])));
           d_h.of[i][b] = set(0);
         }
-        store(l0, last[i]);
-        store(l1, last[kContexts + i]);
-        store(s0, skip[i]);
-        store(s1, skip[kContexts + i]);
-      }
       layer_gradient(d_g, h, m.second, at(m.second[0]), at(m.second_bias), d_h);
       for (int i = 0; i < kContexts; ++i)
         for (int b = 0; b < kBlocks; ++b)

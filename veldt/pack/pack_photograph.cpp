@@ -9,11 +9,13 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <optional>
 
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
 #include "veldt/pack/learner.h"
+#include "veldt/pack/network_adam.h"
 
 namespace veldt::pack {
 namespace {
@@ -22,75 +24,70 @@ using codec::kGroups;
 using codec::kNumbers;
 using codec::Networks;
 
-constexpr double kLatentRate = 0.08, kNetworkRate = 1e-3;
-constexpr float kNetworkBeta1 = 0.9f, kNetworkBeta2 = 0.95f;
-constexpr double kMeasured = 0.5;   // the share of the steps after which the networks' size is measured
-constexpr double kSteering = 0.85;  // and in which lambda follows the size
+constexpr double kLatentRate = 0.12, kNetworkRate = 6e-3;
+// A change of a number of the networks by d is taken to cost kChangeBits log(1 + d / kSmallChange) bits.
+constexpr float kChangeBits = 4, kSmallChange = 0.05f;
+// Shares of the steps: after the first the networks are as the file has them, and the latents alone learn; up
+// to the second lambda follows the size.
+constexpr double kFrozen = 0.6, kSteering = 0.9;
 constexpr int kFinestShift = 3;
 constexpr std::size_t kGroupsOfAModel = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
 
+// What the base networks were learned at.
+constexpr std::array<double, codec::kBaseNetworks> kBaseLambdas = {1e-3};
+
+int nearest_base(double lambda) {
+  const auto apart = [&](double of) { return std::abs(std::log(of / lambda)); };
+  const auto* best = std::min_element(kBaseLambdas.begin(), kBaseLambdas.end(),
+                                      [&](double a, double b) { return apart(a) < apart(b); });
+  return static_cast<int>(best - kBaseLambdas.begin());
+}
+
 double decibels(double square_error) {
   return square_error > 0 ? -10 * std::log10(square_error) : std::numeric_limits<double>::infinity();
 }
-
-// Adam on the networks.
-class NetworkSteps {
- public:
-  void step(Networks<float>& networks, const Networks<float>& gradient, double rate) {
-    ++steps_;
-    const auto n = static_cast<double>(steps_);
-    const auto first = static_cast<float>(rate / (1 - std::pow(static_cast<double>(kNetworkBeta1), n)));
-    const auto second = static_cast<float>(1 / (1 - std::pow(static_cast<double>(kNetworkBeta2), n)));
-    for (std::size_t i = 0; i < kNumbers; ++i) {
-      const float g = gradient.numbers()[i];
-      mean_[i] += (1 - kNetworkBeta1) * (g - mean_[i]);
-      square_[i] += (1 - kNetworkBeta2) * (g * g - square_[i]);
-      networks.numbers()[i] -= first * mean_[i] / (std::sqrt(square_[i] * second) + 1e-12f);
-    }
-  }
-
- private:
-  std::vector<float> mean_ = std::vector<float>(kNumbers), square_ = std::vector<float>(kNumbers);
-  std::int64_t steps_ = 0;
-};
 
 class Packer {
  public:
   Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options)
       : options_(options),
         learner_(size, pixels),
-        networks_(codec::to_floats(codec::base_networks(0))),
         // Where a bit a pixel costs about as much as pictures of this size usually gain by it.
-        lambda_(std::clamp(4e-4 * std::pow(options.bits_a_pixel, -1.6), kLeastLambda, kMostLambda)) {}
+        lambda_(std::clamp(4e-4 * std::pow(options.bits_a_pixel, -1.6), kLeastLambda, kMostLambda)),
+        base_(nearest_base(lambda_)),
+        networks_(codec::to_floats(codec::base_networks(base_))) {}
 
   void learn(FunctionRef<bool(const PackProgress&)> heard) {
-    NetworkSteps steps;
+    NetworkAdam adam;
+    const Networks<float> base = networks_;
     for (std::int64_t s = 0; s < options_.steps; ++s) {
       const double done = static_cast<double>(s) / static_cast<double>(options_.steps);
-      const double falling = 0.5 * (1 + std::cos(std::numbers::pi * done));
+      const double falling = std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.003);
       Rounding how;
       how.temperature = static_cast<float>(0.35 - 0.27 * done);
       how.noise = static_cast<float>(0.22 - 0.07 * done);
       how.seed = options_.seed + static_cast<std::uint32_t>(s);
+      if (!coded_ && done >= kFrozen) freeze();
       Networks<float> gradient{};
-      const Cost cost = learner_.measure(networks_, how, lambda_, &gradient);
-      learner_.update(kLatentRate * std::max(falling, 0.003), lambda_);
-      steps.step(networks_, gradient, kNetworkRate * std::max(falling, 0.003));
+      const Cost cost = learner_.differentiate(networks_, how, lambda_, coded_ ? nullptr : &gradient);
+      learner_.update(kLatentRate * falling, lambda_);
+      if (!coded_) {
+        add_cost_of_changes(base, gradient);
+        adam.step(networks_, gradient, kNetworkRate * falling);
+      }
       const double bpp = cost.bits / learner_.pixels();
-      if (s == static_cast<std::int64_t>(kMeasured * static_cast<double>(options_.steps)))
-        network_bits_ = bits_of(coded_networks());
       steer(s, bpp);
       if (!heard(
               {s + 1, options_.steps, bpp + network_bits_ / learner_.pixels(), decibels(cost.square_error)}))
         break;
     }
+    if (!coded_) freeze();
   }
 
   PackedPhotograph write() {
-    const Coded coded = coded_networks();
     PackedPhotograph result;
-    result.body = write_photograph(learner_.rounded(), coded.networks, coded.shifts, {});
+    result.body = write_photograph(learner_.rounded(), coded_->networks, coded_->shifts, {.base = base_});
     const codec::PhotographReader reader(result.body, learner_.size(), "the picture", false);
     result.psnr =
         decibels(learner_.square_error(reader.pixels({0, 0, learner_.size().width, learner_.size().height})));
@@ -98,21 +95,38 @@ class Packer {
   }
 
  private:
-  // What a file would hold of the networks.
+  // What a file holds of the networks.
   struct Coded {
     Networks<std::int32_t> networks;
     codec::Shifts shifts{};
   };
 
+  // What a file would take for the changes from the base belongs to the loss: without it they take more than
+  // they gain.
+  void add_cost_of_changes(const Networks<float>& base, Networks<float>& gradient) const {
+    const auto scale = kChangeBits * static_cast<float>(a_bit());
+    for (std::size_t i = 0; i < kNumbers; ++i) {
+      const float d = networks_.numbers()[i] - base.numbers()[i], size = std::abs(d);
+      constexpr float kNothing = 1e-4f;  // smooth where the sign changes
+      gradient.numbers()[i] += scale * d / ((size + kNothing) * (size + kSmallChange));
+    }
+  }
+
+  void freeze() {
+    coded_ = coded_networks();
+    networks_ = codec::to_floats(coded_->networks);
+    network_bits_ = bits_of(*coded_);
+  }
+
   // Each group of numbers, one after the other, in the coarsest steps that are worth it. A group belongs to a
   // model, or to the synthesis, and nothing else is measured again.
   Coded coded_networks() {
-    const Networks<std::int32_t>& base = codec::base_networks(0);
+    const Networks<std::int32_t>& base = codec::base_networks(base_);
     const Networks<std::int32_t> learned = codec::to_integers(networks_);
     Coded best;
     best.shifts.fill(kFinestShift);
     best.networks = rounded(base, learned, best.shifts);
-    learner_.measure(codec::to_floats(best.networks), {.soft = false}, lambda_, nullptr);
+    learner_.measure(codec::to_floats(best.networks), {.soft = false});
     std::array<double, codec::kModels + 1> parts;  // of the loss
     for (std::size_t part = 0; part < parts.size(); ++part) parts[part] = part_of_loss(best.networks, part);
     double loss = std::accumulate(parts.begin(), parts.end(), a_bit() * bits_of(best));
@@ -161,17 +175,19 @@ class Packer {
     return std::max(options_.bits_a_pixel - network_bits_ / learner_.pixels(), 0.3 * options_.bits_a_pixel);
   }
 
-  static double bits_of(const Coded& coded) {
+  double bits_of(const Coded& coded) const {
     codec::RangeEncoder out;
-    encode_networks(out, codec::base_networks(0), coded.networks, coded.shifts);
+    encode_networks(out, codec::base_networks(base_), coded.networks, coded.shifts);
     return 8 * static_cast<double>(out.finish().size());
   }
 
   PhotographOptions options_;
   Learner learner_;
-  Networks<float> networks_;
   double lambda_;
-  double network_bits_ = 8 * 1000;  // until they are measured
+  int base_;
+  Networks<float> networks_;
+  double network_bits_ = 8 * 1000;  // until they are coded
+  std::optional<Coded> coded_;
 };
 
 }  // namespace

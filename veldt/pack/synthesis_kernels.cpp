@@ -164,45 +164,63 @@ class NetworkSums {
   std::vector<float> sums_;
 };
 
+// Where latents alone learn.
+struct NoSums {
+  HWY_INLINE void add(const float*, V) {}
+  HWY_INLINE void add_product(const float*, V, V) {}
+};
+
+// rows(sums) over rows, whose sums are added to the gradient if there is one.
+template <class Rows> HWY_INLINE void with_sums(const Network& n, Network* gradient, Rows&& rows) {
+  if (gradient == nullptr) {
+    NoSums none;
+    rows(none);
+    return;
+  }
+  NetworkSums sums(n);
+  rows(sums);
+  sums.add_to(*gradient);
+}
+
 void colour_gradients(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1, const Network& n,
                       const std::vector<Plane>& d_colours, std::vector<Plane>& d_features,
-                      Network& gradient) {
+                      Network* gradient) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
-  NetworkSums sums(n);
-  for (std::int64_t y = y0; y < y1; ++y)
-    for (std::int64_t x = 0; x < features[0].width(); x += lanes) {
-      V f[kLevels], d[kColours], d_f[kLevels];
-      for (std::size_t l = 0; l < kLevels; ++l) {
-        f[l] = load(features[l].row(y) + x);
-        d_f[l] = set(0);
-      }
-      for (int c = 0; c < kColours; ++c) {
-        d[c] = load(d_colours[static_cast<std::size_t>(c)].row(y) + x);
-        sums.add(&n.colour_bias[c], d[c]);
-        for (int l = 0; l < kLevels; ++l) {
-          sums.add_product(&n.skip[c][l], d[c], f[l]);
-          d_f[l] = hn::MulAdd(d[c], set(n.skip[c][l]), d_f[l]);
+  with_sums(n, gradient, [&](auto& sums) {
+    for (std::int64_t y = y0; y < y1; ++y)
+      for (std::int64_t x = 0; x < features[0].width(); x += lanes) {
+        V f[kLevels], d[kColours], d_f[kLevels];
+        for (std::size_t l = 0; l < kLevels; ++l) {
+          f[l] = load(features[l].row(y) + x);
+          d_f[l] = set(0);
         }
-      }
-      for (int h = 0; h < kHidden; ++h) {
-        V unit = set(n.hidden_bias[h]);
-        for (int l = 0; l < kLevels; ++l) unit = hn::MulAdd(f[l], set(n.hidden[h][l]), unit);
-        const V used = hn::Max(unit, set(0));
-        V d_unit = set(0);
         for (int c = 0; c < kColours; ++c) {
-          sums.add_product(&n.colour[c][h], d[c], used);
-          d_unit = hn::MulAdd(d[c], set(n.colour[c][h]), d_unit);
+          d[c] = load(d_colours[static_cast<std::size_t>(c)].row(y) + x);
+          sums.add(&n.colour_bias[c], d[c]);
+          for (int l = 0; l < kLevels; ++l) {
+            sums.add_product(&n.skip[c][l], d[c], f[l]);
+            d_f[l] = hn::MulAdd(d[c], set(n.skip[c][l]), d_f[l]);
+          }
         }
-        d_unit = hn::IfThenElseZero(hn::Gt(unit, set(0)), d_unit);
-        sums.add(&n.hidden_bias[h], d_unit);
-        for (int l = 0; l < kLevels; ++l) {
-          sums.add_product(&n.hidden[h][l], d_unit, f[l]);
-          d_f[l] = hn::MulAdd(d_unit, set(n.hidden[h][l]), d_f[l]);
+        for (int h = 0; h < kHidden; ++h) {
+          V unit = set(n.hidden_bias[h]);
+          for (int l = 0; l < kLevels; ++l) unit = hn::MulAdd(f[l], set(n.hidden[h][l]), unit);
+          const V used = hn::Max(unit, set(0));
+          V d_unit = set(0);
+          for (int c = 0; c < kColours; ++c) {
+            sums.add_product(&n.colour[c][h], d[c], used);
+            d_unit = hn::MulAdd(d[c], set(n.colour[c][h]), d_unit);
+          }
+          d_unit = hn::IfThenElseZero(hn::Gt(unit, set(0)), d_unit);
+          sums.add(&n.hidden_bias[h], d_unit);
+          for (int l = 0; l < kLevels; ++l) {
+            sums.add_product(&n.hidden[h][l], d_unit, f[l]);
+            d_f[l] = hn::MulAdd(d_unit, set(n.hidden[h][l]), d_f[l]);
+          }
         }
+        for (std::size_t l = 0; l < kLevels; ++l) store(d_f[l], d_features[l].row(y) + x);
       }
-      for (std::size_t l = 0; l < kLevels; ++l) store(d_f[l], d_features[l].row(y) + x);
-    }
-  sums.add_to(gradient);
+  });
 }
 
 template <int kIn, int kOut>
@@ -242,10 +260,10 @@ void close(const std::vector<Plane>& colours, const std::vector<Plane>& detail, 
 }
 
 // Of a convolution: the gradients of its weights, and in d_in those of its inputs at one block.
-template <int kIn, int kOut>
+template <int kIn, int kOut, class Sums>
 HWY_INLINE void convolution_gradient(const std::vector<Plane>& in, const std::vector<Plane>& d_out,
                                      std::int64_t x, std::int64_t y, const float (&weights)[kOut][kIn][kTaps],
-                                     const float (&bias)[kOut], NetworkSums& sums, V (&d_in)[kIn]) {
+                                     const float (&bias)[kOut], Sums& sums, V (&d_in)[kIn]) {
   V d[kOut];
   for (int o = 0; o < kOut; ++o) {
     d[o] = load(d_out[static_cast<std::size_t>(o)].row(y) + x);
@@ -264,39 +282,39 @@ HWY_INLINE void convolution_gradient(const std::vector<Plane>& in, const std::ve
 }
 
 void close_gradients(const std::vector<Plane>& detail, const std::vector<Plane>& d_out, std::int64_t y0,
-                     std::int64_t y1, const Network& n, std::vector<Plane>& d_detail, Network& gradient) {
+                     std::int64_t y1, const Network& n, std::vector<Plane>& d_detail, Network* gradient) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
-  NetworkSums sums(n);
   const std::int64_t width = detail[0].width();
-  for (std::int64_t y = y0; y < y1; ++y)
-    for (std::int64_t x = 0; x < width; x += lanes) {
-      V d[kDetail];
-      for (V& v : d) v = set(0);
-      convolution_gradient<kDetail, kColours>(detail, d_out, x, y, n.close, n.close_bias, sums, d);
-      const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
-      for (std::size_t i = 0; i < kDetail; ++i)
-        store(hn::IfThenElseZero(hn::And(inside, hn::Gt(load(detail[i].row(y) + x), set(0))), d[i]),
-              d_detail[i].row(y) + x);
-    }
-  sums.add_to(gradient);
+  with_sums(n, gradient, [&](auto& sums) {
+    for (std::int64_t y = y0; y < y1; ++y)
+      for (std::int64_t x = 0; x < width; x += lanes) {
+        V d[kDetail];
+        for (V& v : d) v = set(0);
+        convolution_gradient<kDetail, kColours>(detail, d_out, x, y, n.close, n.close_bias, sums, d);
+        const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
+        for (std::size_t i = 0; i < kDetail; ++i)
+          store(hn::IfThenElseZero(hn::And(inside, hn::Gt(load(detail[i].row(y) + x), set(0))), d[i]),
+                d_detail[i].row(y) + x);
+      }
+  });
 }
 
 void detail_gradients(const std::vector<Plane>& colours, const std::vector<Plane>& d_detail,
                       const std::vector<Plane>& d_out, std::int64_t y0, std::int64_t y1, const Network& n,
-                      std::vector<Plane>& d_colours, Network& gradient) {
+                      std::vector<Plane>& d_colours, Network* gradient) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
-  NetworkSums sums(n);
   const std::int64_t width = colours[0].width();
-  for (std::int64_t y = y0; y < y1; ++y)
-    for (std::int64_t x = 0; x < width; x += lanes) {
-      V d[kColours];
-      for (std::size_t c = 0; c < kColours; ++c) d[c] = load(d_out[c].row(y) + x);
-      convolution_gradient<kColours, kDetail>(colours, d_detail, x, y, n.detail, n.detail_bias, sums, d);
-      const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
-      for (std::size_t c = 0; c < kColours; ++c)
-        store(hn::IfThenElseZero(inside, d[c]), d_colours[c].row(y) + x);
-    }
-  sums.add_to(gradient);
+  with_sums(n, gradient, [&](auto& sums) {
+    for (std::int64_t y = y0; y < y1; ++y)
+      for (std::int64_t x = 0; x < width; x += lanes) {
+        V d[kColours];
+        for (std::size_t c = 0; c < kColours; ++c) d[c] = load(d_out[c].row(y) + x);
+        convolution_gradient<kColours, kDetail>(colours, d_detail, x, y, n.detail, n.detail_bias, sums, d);
+        const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
+        for (std::size_t c = 0; c < kColours; ++c)
+          store(hn::IfThenElseZero(inside, d[c]), d_colours[c].row(y) + x);
+      }
+  });
 }
 
 double differences(const float* out, const float* target, float* d_out, std::int64_t count, float scale) {
@@ -346,7 +364,7 @@ void colour_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64
 }
 void colour_gradient_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1,
                           const codec::Synthesis<float>& network, const std::vector<Plane>& d_colours,
-                          std::vector<Plane>& d_features, codec::Synthesis<float>& gradient) {
+                          std::vector<Plane>& d_features, codec::Synthesis<float>* gradient) {
   VELDT_DISPATCH(colour_gradients)(features, y0, y1, network, d_colours, d_features, gradient);
 }
 
@@ -372,13 +390,13 @@ void close_rows(const std::vector<Plane>& colours, const std::vector<Plane>& det
 }
 void close_gradient_rows(const std::vector<Plane>& detail, const std::vector<Plane>& d_out, std::int64_t y0,
                          std::int64_t y1, const codec::Synthesis<float>& network,
-                         std::vector<Plane>& d_detail, codec::Synthesis<float>& gradient) {
+                         std::vector<Plane>& d_detail, codec::Synthesis<float>* gradient) {
   VELDT_DISPATCH(close_gradients)(detail, d_out, y0, y1, network, d_detail, gradient);
 }
 void detail_gradient_rows(const std::vector<Plane>& colours, const std::vector<Plane>& d_detail,
                           const std::vector<Plane>& d_out, std::int64_t y0, std::int64_t y1,
                           const codec::Synthesis<float>& network, std::vector<Plane>& d_colours,
-                          codec::Synthesis<float>& gradient) {
+                          codec::Synthesis<float>* gradient) {
   VELDT_DISPATCH(detail_gradients)(colours, d_detail, d_out, y0, y1, network, d_colours, gradient);
 }
 
