@@ -35,7 +35,7 @@ constexpr std::size_t kGroupsOfAModel = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
 
 // What the base networks were learned at.
-constexpr std::array<double, codec::kBaseNetworks> kBaseLambdas = {1e-3};
+constexpr std::array<double, codec::kBaseNetworks> kBaseLambdas = {1e-3, 1.6e-2, 2e-4};
 
 int nearest_base(double lambda) {
   const auto apart = [&](double of) { return std::abs(std::log(of / lambda)); };
