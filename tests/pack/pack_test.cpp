@@ -74,7 +74,12 @@ TEST(Pack, TellsOfExactRows) {
   EXPECT_EQ(told, 20);
 }
 
-TEST(Pack, RefusesOtherTensors) {
+TEST(Pack, RefusesOtherTensorsAndSizes) {
+  for (const double bits : {-1.0, 0.001, 9.0})
+    EXPECT_THROW(pack(picture_of(20, 30, 4, any),
+                      {.wanted = Wanted::photograph, .photograph = {.bits_a_pixel = bits, .steps = 3}}),
+                 ConfigError)
+        << bits;
   EXPECT_THROW(pack(Tensor::from<std::uint8_t>({2, 2}, std::vector<std::uint8_t>(4)), {}), ShapeError);
   EXPECT_THROW(pack(Tensor::from<float>({1, 1, 1}, std::vector<float>(1)), {}), ShapeError);
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "veldt/codec/alpha.h"
-
 #include "veldt/core/error.h"
 #include "veldt/ops/shape.h"
 #include "veldt/pack/pack_drawing.h"
@@ -21,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20, kAlwaysTriedPixels = std::int64_t{1} << 18;
 constexpr std::size_t kFewColours = 256;
-constexpr double kFewestBits = 0.01;  // of pack_photograph()
+constexpr double kFewestBits = 0.01, kMostBits = 8;  // of pack_photograph()
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
 bool has_few_colours(const std::uint8_t* bytes, std::int64_t pixels, std::int64_t channels) {
@@ -61,7 +60,8 @@ PackedPhotograph photograph_of(const std::uint8_t* bytes, Size size, std::int64_
   const std::string section = codec::write_alpha(alpha, size);
   const double asked = options.bits_a_pixel,
                taken = 8 * static_cast<double>(section.size()) / static_cast<double>(pixels);
-  options.bits_a_pixel = std::max({asked - taken, asked / 4, kFewestBits});
+  if (asked >= kFewestBits && asked <= kMostBits)  // what cannot be asked for stays an error
+    options.bits_a_pixel = std::max({asked - taken, asked / 4, kFewestBits});
   PackedPhotograph photograph =
       pack_photograph(size, clear_filled(std::move(rgb), alpha, size), options, heard);
   photograph.body = codec::join_alpha(section, photograph.body);
@@ -80,9 +80,11 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   const auto* bytes = dense.data<std::uint8_t>();
   const Size size{picture.size(1), picture.size(0)};
   const std::int64_t pixels = size.width * size.height, channels = picture.size(2);
-  const bool tries = options.wanted == Wanted::automatic &&
-                     (pixels <= kAlwaysTriedPixels ||
-                      (pixels <= kMostTriedPixels && has_few_colours(bytes, pixels, channels)));
+  // What has alpha is more often drawn than seen.
+  const bool tries =
+      options.wanted == Wanted::automatic &&
+      (pixels <= kAlwaysTriedPixels ||
+       (pixels <= kMostTriedPixels && (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
     exact = pack_drawing(dense, {}, [&](double share) {
