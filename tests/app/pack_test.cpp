@@ -56,6 +56,45 @@ TEST_F(Pack, APackedPictureIsAPictureToOtherVerbs) {
   EXPECT_EQ(io::image_info(dir_ / "part.png").width, 10);
 }
 
+TEST_F(Pack, APackedPictureIsAFieldToRenderAndExport) {
+  ASSERT_EQ(run_veldt({"pack", kCub, "-o", dir_ / "cub.vp"}).exit_code, 0);
+  ASSERT_EQ(run_veldt({"pack", photo(), "-o", dir_ / "photo.vp", "--steps", "4", "--bpp", "2", "--family",
+                       "photograph"})
+                .exit_code,
+            0);
+  for (const std::string name : {"cub", "photo"}) {
+    const std::string packed = dir_ / (name + ".vp"), own = dir_ / "own.png", large = dir_ / "large.png";
+    ASSERT_EQ(run_veldt({"render", packed, "-o", own}).exit_code, 0);
+    EXPECT_THAT(run_veldt({"compare", own, packed}).out, HasSubstr("identical"));
+    ASSERT_EQ(run_veldt({"render", packed, "-o", large, "--size", "300"}).exit_code, 0);
+    EXPECT_EQ(io::image_info(large).width, 300);
+    const Ran page = run_veldt({"export", packed, "-o", dir_ / "page.html"});
+    EXPECT_EQ(page.exit_code, 0) << page.err;
+    EXPECT_THAT(io::read_file(dir_ / "page.html"), HasSubstr("<title>" + name + "</title>"));
+  }
+}
+
+TEST_F(Pack, APhotographKeepsItsAlpha) {
+  const Tensor ramp = reshape(arange(0, 1, 1.0 / (24 * 32)), {24, 32, 1});
+  io::write_image(dir_ / "alpha.png", cat({ramp, 1.0 - ramp, ramp * ramp, 1.0 - ramp}, 2));
+  const Ran packed = run_veldt(
+      {"pack", dir_ / "alpha.png", "-o", dir_ / "alpha.vp", "--steps", "4", "--family", "photograph"});
+  ASSERT_EQ(packed.exit_code, 0) << packed.err;
+  const Tensor before = io::read_image(dir_ / "alpha.png"), after = io::read_image(dir_ / "alpha.vp");
+  EXPECT_EQ(slice(after, 2, 3, 4).values<float>(), slice(before, 2, 3, 4).values<float>());
+}
+
+TEST_F(Pack, AQualityCanBeAskedForInPlaceOfASize) {
+  const auto psnr_of = [&](const std::string& wanted) {
+    const Ran packed = run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--steps", "150", "--family",
+                                  "photograph", "--psnr", wanted, "--json"});
+    EXPECT_EQ(packed.exit_code, 0) << packed.err;
+    return nlohmann::json::parse(packed.out)["psnr"].get<double>();
+  };
+  const double fair = psnr_of("28"), good = psnr_of("36");
+  EXPECT_GT(good, fair + 3);
+}
+
 TEST_F(Pack, ACutPhotographIsShownIfAsked) {
   ASSERT_EQ(
       run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--steps", "2", "--family", "photograph"}).exit_code,
@@ -72,9 +111,10 @@ TEST_F(Pack, ACutPhotographIsShownIfAsked) {
 
 TEST_F(Pack, SaysWhatIsWrong) {
   ASSERT_EQ(run_veldt({"pack", kCub, "-o", dir_ / "cub.vp"}).exit_code, 0);
-  EXPECT_THAT(run_veldt({"render", dir_ / "cub.vp", "-o", dir_ / "a.png"}).err,
+  EXPECT_THAT(run_veldt({"export", dir_ / "cub.vp", "-o", dir_ / "a.onnx"}).err,
               HasSubstr("it is a packed picture"));
-  EXPECT_THAT(run_veldt({"export", dir_ / "cub.vp", "-o", dir_ / "a.html"}).err, HasSubstr("veldt unpack"));
+  EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "1", "--psnr", "30"}).err,
+              HasSubstr("--psnr does not go with --bpp"));
   EXPECT_THAT(run_veldt({"pack", kCub, "-o", dir_ / "a.png"}).err, HasSubstr("let the name end in .vp"));
   EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png"}).err,
               HasSubstr("does not begin as a packed picture"));

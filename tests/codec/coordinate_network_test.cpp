@@ -7,8 +7,6 @@
 #include <numbers>
 #include <random>
 
-#include "veldt/codec/coordinate_training.h"
-
 namespace veldt::codec {
 namespace {
 

@@ -8,7 +8,6 @@
 #include "veldt/codec/coordinate_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
-#include "veldt/ops/shape.h"
 
 namespace veldt::codec {
 namespace {
@@ -19,17 +18,14 @@ std::string packed_photograph(Size size, int channels) {
   return write_packed(Family::photograph, size, channels, body);
 }
 
-std::vector<std::uint8_t> levels_of(const Tensor& t) {
-  const Tensor dense = contiguous(t);
-  return {dense.data<std::uint8_t>(), dense.data<std::uint8_t>() + dense.numel()};
-}
-
 TEST(Unpack, APhotographOfColoursAndOfGrey) {
   const Unpacked colours = unpack(packed_photograph({50, 30}, 3), "a.vp"),
                  grey = unpack(packed_photograph({50, 30}, 1), "a.vp");
-  EXPECT_EQ(colours.pixels.shape(), (Shape{30, 50, 3}));
-  EXPECT_EQ(grey.pixels.shape(), (Shape{30, 50, 1}));
-  const std::vector<std::uint8_t> rgb = levels_of(colours.pixels), one = levels_of(grey.pixels);
+  EXPECT_EQ(colours.channels, 3);
+  EXPECT_EQ(grey.channels, 1);
+  const std::vector<std::uint8_t>&rgb = colours.pixels, &one = grey.pixels;
+  ASSERT_EQ(rgb.size(), 30u * 50 * 3);
+  ASSERT_EQ(one.size(), 30u * 50);
   for (std::size_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i], rgb[3 * i]);
   EXPECT_FALSE(colours.is_exact);
 }
@@ -37,16 +33,16 @@ TEST(Unpack, APhotographOfColoursAndOfGrey) {
 TEST(Unpack, APartIsThatOfTheWhole) {
   std::vector<std::uint8_t> drawing;
   for (int i = 0; i < 40 * 20; ++i) drawing.push_back(i / 40 * 7 % 11 > 5 && i % 40 > 9 ? 255 : 0);
-  const Tensor picture = Tensor::from<std::uint8_t>({20, 40, 1}, drawing);
   for (const std::string& bytes :
        {packed_photograph({40, 20}, 3),
-        write_packed(Family::drawing, {40, 20}, 1,
-                     pack_coordinates(picture, {.network = WithNetwork::never}))}) {
+        write_packed(Family::drawing, {40, 20}, 1, write_exactly(drawing_of(drawing, {40, 20}, 1)))}) {
     const Unpacked whole = unpack(bytes, "a.vp"),
                    part = unpack(bytes, "a.vp", {.part = Region{7, 3, 30, 19}});
-    const auto channels = static_cast<std::size_t>(whole.pixels.size(2));
-    const std::vector<std::uint8_t> all = levels_of(whole.pixels), some = levels_of(part.pixels);
-    ASSERT_EQ(part.pixels.shape(), (Shape{16, 23, whole.pixels.size(2)}));
+    const auto channels = static_cast<std::size_t>(whole.channels);
+    const std::vector<std::uint8_t>&all = whole.pixels, &some = part.pixels;
+    ASSERT_EQ(some.size(), 16 * 23 * channels);
+    EXPECT_EQ(part.part, (Region{7, 3, 30, 19}));
+    EXPECT_EQ(whole.part, (Region{0, 0, 40, 20}));
     for (std::size_t y = 0; y < 16; ++y)
       for (std::size_t i = 0; i < 23 * channels; ++i)
         ASSERT_EQ(some[y * 23 * channels + i], all[((y + 3) * 40 + 7) * channels + i]);
@@ -63,7 +59,7 @@ TEST(Unpack, ACutFileIsTakenOnlyIfAsked) {
   const Unpacked some = unpack(cut, "a.vp", {.partial = true});
   EXPECT_GT(some.share, 0.1);
   EXPECT_LT(some.share, 1);
-  EXPECT_EQ(some.pixels.shape(), (Shape{100, 100, 3}));
+  EXPECT_EQ(some.pixels.size(), 100u * 100 * 3);
 }
 
 TEST(Unpack, RefusesWhatMakesNoSense) {

@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "tests/fuzz/target.h"
+#include "veldt/codec/alpha.h"
 #include "veldt/codec/coordinate_codec.h"
-#include "veldt/codec/coordinate_field.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/unpack.h"
+#include "veldt/io/image.h"
 #include "veldt/ops/create.h"
+#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/coordinate_training.h"
+#include "veldt/pack/pack_drawing.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -22,34 +26,34 @@ void read_drawing(const std::string& bytes) {
   const Size size{below(0, 32), below(1, 32)};
   const std::int64_t channels = below(2, 4);
   const codec::CoordinatePicture picture = codec::read_coordinates(bytes.substr(3), size, channels);
-  require(picture.pixels.shape() == Shape({size.height, size.width, channels}), "a drawing has its size");
-  const std::string again = codec::pack_coordinates(picture.pixels, {.network = codec::WithNetwork::never});
-  require(std::ssize(again) <= picture.pixels.numel() + 1 + 2 * channels + 8, "a drawing does not grow");
-  require(same(codec::unpack_coordinates(again, size, channels), picture.pixels),
+  require(std::ssize(picture.pixels) == size.height * size.width * channels, "a drawing has its size");
+  const std::string again = write_exactly(codec::drawing_of(picture.pixels, size, channels));
+  require(std::ssize(again) <= std::ssize(picture.pixels) + 1 + 2 * channels + 8, "a drawing does not grow");
+  require(codec::read_coordinates(again, size, channels).pixels == picture.pixels,
           "a drawing that is packed and unpacked again is the same");
   if (picture.network && picture.network->products() < 500) {
-    const field::ImageField field = codec::field_of(picture);
+    const field::ImageField field = pack::field_of(picture);
     require(field.render({3, 2}).numel() == 6 * channels, "a drawing is drawn at any size");
   }
 }
 
-std::string with_size(const Tensor& picture, const codec::CoordinateOptions& options) {
-  std::string bytes;
-  for (const std::size_t side : {1u, 0u}) bytes += static_cast<char>(picture.shape()[side] - 1);
-  bytes += static_cast<char>(picture.size(2) - 1);
-  return bytes + codec::pack_coordinates(picture, options);
-}
-
 std::vector<std::string> drawing_seeds() {
   std::vector<std::string> seeds;
+  const Size size{24, 20};
   for (const std::int64_t channels : {1, 3, 4})
     for (const int levels : {2, 5, 256}) {
-      const Tensor picture = empty({20, 24, channels}, DType::u8);
-      for (std::int64_t i = 0; i < picture.numel(); ++i)
-        picture.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i / (7 * channels) % levels * 51);
-      seeds.push_back(with_size(picture, {.network = codec::WithNetwork::never}));
-      seeds.push_back(with_size(picture, {.network = codec::WithNetwork::always, .steps = 3}));
-      seeds.push_back(with_size(picture, {.max_bytes = 200, .steps = 3}));
+      std::vector<std::uint8_t> picture;
+      for (std::int64_t i = 0; i < size.width * size.height * channels; ++i)
+        picture.push_back(static_cast<std::uint8_t>(i / (7 * channels) % levels * 51));
+      const codec::Drawing drawing = codec::drawing_of(picture, size, channels);
+      const codec::CoordinateNetwork network =
+          pack::train_coordinates(drawing.numbers, size, drawing.numbers_a_pixel(), drawing.has_two_tones(),
+                                  {.widths = {5, 5}, .steps = 3}, [](double) { return true; });
+      for (const std::string& body :
+           {write_exactly(drawing), write_exactly(drawing, &network), write_network(drawing, network)})
+        seeds.push_back(std::string{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1),
+                                    static_cast<char>(channels - 1)} +
+                        body);
     }
   return seeds;
 }
@@ -98,6 +102,11 @@ std::vector<std::string> packed_seeds() {
   for (const std::string& seed : photograph_seeds()) {
     const Size size{seed[0] + 1, seed[1] + 1};
     seeds.push_back(write_packed(codec::Family::photograph, size, 3, seed.substr(2)));
+    std::vector<std::uint8_t> alpha;
+    for (std::int64_t i = 0; i < size.width * size.height; ++i)
+      alpha.push_back(static_cast<std::uint8_t>(i % size.width * 9 / size.width * 31));
+    const std::string both = codec::join_alpha(codec::write_alpha(alpha, size), seed.substr(2));
+    seeds.push_back(write_packed(codec::Family::photograph, size, 4, both));
   }
   for (const std::string& seed : drawing_seeds())
     seeds.push_back(write_packed(codec::Family::drawing, {24, 20}, seed[2] + 1, seed.substr(3)));

@@ -30,8 +30,7 @@ TEST(Pack, FewColoursAreExactAndOthersAreNot) {
   EXPECT_TRUE(std::isinf(exact.psnr));
   const codec::Unpacked back = codec::unpack(exact.bytes, "a.vp");
   EXPECT_TRUE(back.is_exact);
-  EXPECT_TRUE(std::equal(back.pixels.data<std::uint8_t>(), back.pixels.data<std::uint8_t>() + 3000,
-                         drawing.data<std::uint8_t>()));
+  EXPECT_EQ(back.pixels, drawing.values<std::uint8_t>());
   EXPECT_EQ(pack(picture_of(30, 100, 3, any), {.photograph = {.steps = 3}}).family,
             codec::Family::photograph);
 }
@@ -50,8 +49,37 @@ TEST(Pack, DoesAsItIsTold) {
   EXPECT_TRUE(codec::unpack(exact.bytes, "a.vp").is_exact);
 }
 
-TEST(Pack, RefusesAlphaInAPhotographAndOtherTensors) {
-  EXPECT_THROW(pack(picture_of(20, 30, 4, any), {.wanted = Wanted::photograph}), ConfigError);
+TEST(Pack, APhotographKeepsItsAlpha) {
+  for (const std::int64_t channels : {2, 4}) {
+    const Tensor picture = picture_of(20, 30, channels, any);
+    const Packed packed =
+        pack(picture, {.wanted = Wanted::photograph, .photograph = {.bits_a_pixel = 8, .steps = 3}});
+    EXPECT_EQ(packed.family, codec::Family::photograph);
+    const std::vector<std::uint8_t> before = picture.values<std::uint8_t>(),
+                                    after = codec::unpack(packed.bytes, "a.vp").pixels;
+    const auto step = static_cast<std::size_t>(channels);
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = step - 1; i < before.size(); i += step) ASSERT_EQ(after[i], before[i]) << i;
+  }
+}
+
+TEST(Pack, TellsOfExactRows) {
+  std::int64_t told = 0;
+  pack(picture_of(20, 30, 4, any), {.wanted = Wanted::exact}, [&](const PackProgress& p) {
+    EXPECT_TRUE(p.exact);
+    EXPECT_EQ(p.step, ++told);
+    EXPECT_EQ(p.steps, 20);
+    return true;
+  });
+  EXPECT_EQ(told, 20);
+}
+
+TEST(Pack, RefusesOtherTensorsAndSizes) {
+  for (const double bits : {-1.0, 0.001, 9.0})
+    EXPECT_THROW(pack(picture_of(20, 30, 4, any),
+                      {.wanted = Wanted::photograph, .photograph = {.bits_a_pixel = bits, .steps = 3}}),
+                 ConfigError)
+        << bits;
   EXPECT_THROW(pack(Tensor::from<std::uint8_t>({2, 2}, std::vector<std::uint8_t>(4)), {}), ShapeError);
   EXPECT_THROW(pack(Tensor::from<float>({1, 1, 1}, std::vector<float>(1)), {}), ShapeError);
 }

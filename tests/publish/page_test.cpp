@@ -8,6 +8,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/packed.h"
+#include "veldt/publish/html.h"
 #include "veldt/publish/page.h"
 #include "veldt/publish/texts.h"
 #include "veldt/publish/touched.h"

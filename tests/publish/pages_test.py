@@ -203,6 +203,25 @@ def moves(browser):
         raise Failed("a deep view is empty")
 
 
+def photographs(browser):
+    """The browser decodes a packed photograph as veldt unpack does, bit by bit."""
+    for name, picture in ("hills", "hills.png"), ("clear", "clear.png"):
+        if name == "clear":
+            write_png(picture, 70, 50, 4, lambda x, y: [3 * x, 5 * y, x * y % 251, 255 if math.hypot(x - 35, y - 25) < 20 else 5 * y])
+        veldt("pack", picture, "-o", name + ".vp", "--family", "photograph", "--steps", "20", "--bpp", "3")
+        veldt("unpack", name + ".vp", "-o", "truth.png")
+        veldt("export", name + ".vp", "-o", name + ".html")
+        browser.open("file://" + os.path.abspath(name + ".html"))
+        browser.wait("return window.veldt && veldt.isDone()", 100)
+        seen, truth = base64.b64decode(browser.run(READ)), read_png("truth.png")
+        # A canvas keeps colours multiplied by their alpha.
+        worst = max(max(abs(seen[i + 3] - truth[i + 3]), *(abs(seen[i + k] - truth[i + k]) * truth[i + 3] / 255 for k in range(3)))
+                    for i in range(0, len(truth), 4))
+        print(f"{name}.vp: worst difference {worst:.2f}")
+        if len(seen) != len(truth) or worst > (0 if name == "hills" else 1):
+            raise Failed(f"{name}.vp: the browser decodes other pixels: {worst} of 255")
+
+
 def tiles(browser):
     veldt("export", "finer.safetensors", "-o", "tiles/", "--size", "600")
     browser.open("file://" + os.path.abspath("tiles/index.html"))
@@ -234,6 +253,7 @@ def main():
         falls_back(browser, "workers", no_gpu + """const Real = Worker;
             window.Worker = function() { return new Real(URL.createObjectURL(new Blob(["throw 1"]))); };""")
         tiles(browser)
+        photographs(browser)
         sounds(browser)
         said = browser.messages()
         os.chdir("/")

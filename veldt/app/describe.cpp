@@ -1,5 +1,4 @@
 // Looks into models, checkpoints, pictures, sounds and tables, and puts what they hold into JSON.
-#include "veldt/codec/unpack.h"
 #include "veldt/app/describe.h"
 
 #include <fmt/format.h>
@@ -7,12 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "veldt/app/inputs.h"
+#include "veldt/codec/packed_file.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/io/csv.h"
@@ -109,6 +110,17 @@ void verify_tensors(Json& out, const std::string& path) {
   out["verified"] = true;
 }
 
+// What is known of a packed picture before it is decoded.
+void add_packed(Json& out, const std::string& path) {
+  const std::string bytes = io::read_file(path);
+  const codec::PackedHeader header =
+      codec::read_packed(bytes, path, std::numeric_limits<std::int64_t>::max());
+  out["family"] = header.family == codec::Family::drawing ? "drawing" : "photograph";
+  out["bits_a_pixel"] = 8 * static_cast<double>(bytes.size()) /
+                        (static_cast<double>(header.size.width) * static_cast<double>(header.size.height));
+  out["complete"] = header.complete;
+}
+
 bool is_checkpoint_name(const std::string& name) { return train::step_of_checkpoint(name).has_value(); }
 
 std::string last_name(std::string path) {
@@ -186,27 +198,9 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   out["interlaced"] = info.interlaced;
   out["pictures"] = info.pictures;
   if (const std::string left_out = io::left_out(info); !left_out.empty()) out["left_out"] = left_out;
+  if (info.format == io::ImageFormat::packed) add_packed(out, path);
   if (verify) {
     io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = true});
-    out["verified"] = true;
-  }
-  return out;
-}
-
-Json describe_packed(const std::string& path, bool verify, std::int64_t max_pixels) {
-  const std::string bytes = io::read_file(path);
-  const codec::PackedHeader header = codec::read_packed(bytes, path, max_pixels);
-  Json out = begun("packed picture", path);
-  out["family"] = header.family == codec::Family::drawing ? "drawing" : "photograph";
-  out["width"] = header.size.width;
-  out["height"] = header.size.height;
-  out["channels"] = channels_in_words(header.channels);
-  out["bytes"] = bytes.size();
-  out["bits_a_pixel"] = 8 * static_cast<double>(bytes.size()) /
-                        (static_cast<double>(header.size.width) * static_cast<double>(header.size.height));
-  out["complete"] = header.complete;
-  if (verify) {
-    codec::unpack(bytes, path, {.max_pixels = max_pixels});
     out["verified"] = true;
   }
   return out;

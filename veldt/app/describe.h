@@ -15,7 +15,6 @@ std::string layers_in_words(const field::FieldOptions& options);
 
 // `verify` reads the file through; then "verified" is true in what is returned. All throw IoError.
 nlohmann::ordered_json describe_picture(const std::string& path, bool verify, std::int64_t max_pixels);
-nlohmann::ordered_json describe_packed(const std::string& path, bool verify, std::int64_t max_pixels);
 nlohmann::ordered_json describe_sound(const std::string& path, bool verify, std::int64_t max_pixels);
 nlohmann::ordered_json describe_table(const std::string& path, std::int64_t max_pixels);
 // A model of Veldt's, or any other file of tensors. Numbers that are not finite make a model corrupt;

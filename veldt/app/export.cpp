@@ -142,6 +142,10 @@ ExportedNetwork known_to_export(const std::string& path) {
 
 ExportedNetwork network_to_export(const std::string& path) {
   const std::string file = recipe::model_file(path);
+  if (is_packed(file))
+    throw UsageError(fmt::format("cannot write {} as ONNX", file),
+                     "it is a packed picture, most of which is no network",
+                     "export it as a page (-o page.html), or fit it first");
   const FileKind kind = kind_of_file(file);
   if (kind != FileKind::safetensors)
     throw IoError(IoError::Kind::malformed, fmt::format("cannot export {}", file),
@@ -205,7 +209,9 @@ int export_network(const ExportFlags&, Context&) { refuse_onnx(); }
 Run add_export(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<ExportFlags>();
   add_path(verb, "MODEL", flags->model,
-           "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run")
+           "what veldt train, veldt fit or veldt import --as wrote: a model file, or the folder of a run; or "
+           "a packed "
+           "picture (.vp)")
       .required();
   add_path(verb, "-o,--output", flags->output,
            "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or "
@@ -221,13 +227,13 @@ Run add_export(VerbOptions& verb, Context& context) {
       "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n"
       "  veldt export cub.safetensors -o cub.html          a page that draws it in any browser, at any "
       "depth\n"
+      "  veldt export photo.vp -o photo.html               a page little larger than the packed picture\n"
       "  veldt export bach.safetensors -o bach.html        one that plays\n"
       "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
       "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"
       "  veldt export photo.safetensors -o photo/ --size 2000    tiles of every scale, with a page\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
-    refuse_packed(flags->model);
     if (flags->batch > 0 && is_published(flags->output))
       throw UsageError("--batch does not fit this output", "batches are of ONNX", "leave it out");
     return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)

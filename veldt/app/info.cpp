@@ -97,7 +97,6 @@ Json describe(const InfoFlags& flags) {
   if (io::is_directory(flags.path)) return describe_directory(flags.path, flags.verify);
   switch (kind_of_file(flags.path)) {
     case FileKind::picture: return describe_picture(flags.path, flags.verify, flags.max_pixels);
-    case FileKind::packed: return describe_packed(flags.path, flags.verify, flags.max_pixels);
     case FileKind::sound: return describe_sound(flags.path, flags.verify, flags.max_pixels);
     case FileKind::pixel_csv: return describe_table(flags.path, flags.max_pixels);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);

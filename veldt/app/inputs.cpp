@@ -14,7 +14,7 @@
 #include "veldt/cli/exit.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/cli/terminal.h"
-#include "veldt/codec/unpack.h"
+#include "veldt/codec/packed_file.h"
 #include "veldt/core/error.h"
 #include "veldt/io/clip.h"
 #include "veldt/io/file.h"
@@ -25,6 +25,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
+#include "veldt/pack/coordinate_field.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::app {
@@ -63,7 +64,6 @@ bool is_sound_name(const std::string& path) {
 FileKind kind_of_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
   if (io::picture_format(bytes)) return FileKind::picture;
-  if (bytes.starts_with(codec::kPackedMagic)) return FileKind::packed;
   if (io::is_sound(bytes)) return FileKind::sound;
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
@@ -73,7 +73,6 @@ FileKind kind_of_file(const std::string& path) {
   if (io::is_onnx(bytes)) return FileKind::onnx;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
   if (io::is_picture_name(path)) return FileKind::picture;
-  if (ends_with_any(path, {".vp"})) return FileKind::packed;
   if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".pt", ".pth", ".npz"})) return FileKind::state;
@@ -99,12 +98,14 @@ void refuse_file(const std::string& path) {
                                     io::kPictureFormats, io::kSoundFormats));
 }
 
-void refuse_packed(const std::string& path) {
+bool is_packed(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored) || !first_bytes(path).starts_with(codec::kPackedMagic))
-    return;
-  throw UsageError(fmt::format("{} is not a model", path), "it is a packed picture",
-                   "make a picture of it with veldt unpack, or another size with veldt resize");
+  return std::filesystem::is_regular_file(path, ignored) &&
+         first_bytes(path).starts_with(codec::kPackedMagic);
+}
+
+field::Field load_field(const std::string& path) {
+  return is_packed(path) ? pack::packed_field(io::read_file(path), path) : field::Field::load(path);
 }
 
 Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,
@@ -114,10 +115,6 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
       io::Picture read = io::read_picture(path, {.max_pixels = max_pixels, .keep_bytes = keep_bytes});
       note_left_out(path, read.info, context);
       return std::move(read.image);
-    }
-    case FileKind::packed: {
-      const Tensor bytes = codec::unpack(io::read_file(path), path, {.max_pixels = max_pixels}).pixels;
-      return keep_bytes ? bytes : to(bytes, DType::f32) / 255;
     }
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
     case FileKind::sound:

@@ -17,8 +17,8 @@
 
 namespace veldt::app {
 
-// state: another file of a network's tensors, of PyTorch or NumPy. packed: a picture of veldt pack.
-enum class FileKind : std::uint8_t { picture, packed, sound, safetensors, state, pixel_csv, onnx, unknown };
+// state: another file of a network's tensors, of PyTorch or NumPy.
+enum class FileKind : std::uint8_t { picture, sound, safetensors, state, pixel_csv, onnx, unknown };
 
 // So many as io/magic.h asks for. Throws IoError missing.
 std::string first_bytes(const std::string& path);
@@ -31,8 +31,10 @@ FileKind kind_of_file(const std::string& path);
 // For a file that no reader accepts: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
-// Throws UsageError for a packed picture, where a model is wanted.
-void refuse_packed(const std::string& path);
+// Whether it is a packed picture, by its first bytes; false for what is no plain file.
+bool is_packed(const std::string& path);
+// The field of a model file or of a packed picture. Throws as field::Field::load() and pack::packed_field().
+field::Field load_field(const std::string& path);
 
 // The default of --max-pixels.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,7 @@ struct PackFlags {
   std::string input, output;
   std::string family = "auto";
   pack::PackOptions options;
+  std::optional<double> bpp;
   std::optional<Colour> background;
   std::int64_t seed = 1;
   std::int64_t max_pixels = std::int64_t{1} << 24;
@@ -48,10 +50,6 @@ Tensor picture_to_pack(const PackFlags& flags, const Context& context) {
     picture =
         laid_over(numbers, *flags.background, picture.size(2) == 2 && flags.background->is_grey() ? 1 : 3);
   }
-  if (picture.size(2) % 2 == 0 && flags.family == "photograph")
-    throw UsageError(fmt::format("cannot pack {} as a photograph", on_one_line(flags.input)),
-                     "it has alpha, and a packed photograph has none",
-                     "lay it over a colour with --background white, or keep it with --family exact");
   if (picture.dtype() == DType::u8) return picture;
   return to(round(clamp(picture, 0, 1) * 255), DType::u8);
 }
@@ -61,9 +59,55 @@ std::string in_words(const pack::Packed& packed) {
   return fmt::format("a photograph, {:.2f} dB", packed.psnr);
 }
 
+// What ends exact pixels that nobody wants any more.
+struct Stopped {};
+
+// Tells how far the work is, until it shall stop.
+class PackProgressLine {
+ public:
+  PackProgressLine(const StopOnSignal& stop, bool quiet)
+      : stop_(stop), line_({.quiet = quiet, .show_after = 2}) {}
+
+  bool operator()(const pack::PackProgress& p) {
+    if (p.exact) {
+      if (stop_.requested()) throw Stopped();
+      line_.update_rows(p.step, p.steps, "exact row");
+      return true;
+    }
+    if (p.step == 1) start_ = std::chrono::steady_clock::now();
+    const double share = static_cast<double>(p.step) / static_cast<double>(p.steps),
+                 passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    line_.update(share, fmt::format("step {}/{}  {:.3f} bits a pixel  {:.2f} dB  ETA {}", p.step, p.steps,
+                                    p.bits_a_pixel, p.psnr,
+                                    clock_time(p.step > 1 ? passed * (1 - share) / share : -1)));
+    return !stop_.requested();
+  }
+
+ private:
+  const StopOnSignal& stop_;
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// Why a file is not of the size, or the quality, that was asked for; empty if it is near.
+std::string far_off(const pack::PhotographOptions& asked, double bpp, double psnr) {
+  constexpr double kFar = 1.2, kFarDecibels = 0.5;
+  if (asked.psnr && std::abs(psnr - *asked.psnr) > kFarDecibels)
+    return fmt::format("it has {:.2f} dB in place of {:g}: few --steps do not get nearer", psnr, *asked.psnr);
+  if (asked.psnr || bpp <= kFar * asked.bits_a_pixel) return {};
+  return fmt::format(
+      "it has {:.3f} bits a pixel in place of {:g}: the networks alone take some hundred bytes, and few "
+      "--steps do not get there",
+      bpp, asked.bits_a_pixel);
+}
+
 int pack_picture(PackFlags& flags, Context& context) {
+  if (flags.options.photograph.psnr && flags.bpp)
+    throw UsageError("--psnr does not go with --bpp", "one asks for a quality and the other for a size",
+                     "leave one of them out");
+  flags.options.photograph.bits_a_pixel = flags.bpp.value_or(flags.options.photograph.bits_a_pixel);
   check_output(flags.output, "--output", {flags.input}, context);
-  if (io::is_picture_name(flags.output))
+  if (io::is_picture_name(flags.output) && !flags.output.ends_with(".vp"))
     throw UsageError(fmt::format("cannot pack into {}", on_one_line(flags.output)),
                      "what is written is no such picture, and no viewer would open it",
                      "let the name end in .vp");
@@ -74,26 +118,20 @@ int pack_picture(PackFlags& flags, Context& context) {
   const Tensor picture = picture_to_pack(flags, context);
   StopOnSignal stop(note_of_stop(context.quiet));
   pack::Packed packed;
-  {
-    ProgressLine line({.quiet = context.quiet, .show_after = 2});
-    packed = pack::pack(picture, flags.options, [&](const pack::PackProgress& p) {
-      line.update(
-          static_cast<double>(p.step) / static_cast<double>(p.steps),
-          fmt::format("step {}/{}  {:.3f} bits a pixel  {:.2f} dB", p.step, p.steps, p.bits_a_pixel, p.psnr));
-      return !stop.requested();
-    });
+  try {
+    PackProgressLine line(stop, context.quiet);
+    packed = pack::pack(picture, flags.options, line);
+  } catch (const Stopped&) {
+    if (!context.quiet) print_note(fmt::format("stopped; {} was not written", on_one_line(flags.output)));
+    return stop.exit_code();
   }
   io::write_file(flags.output, packed.bytes);
   const double pixels = static_cast<double>(picture.size(0)) * static_cast<double>(picture.size(1));
   const double bpp = 8 * static_cast<double>(packed.bytes.size()) / pixels;
   const bool exact = packed.family == codec::Family::drawing;
-  constexpr double kFar = 1.2;
-  if (!context.quiet && flags.family != "exact" && !exact && !stop.requested() &&
-      bpp > kFar * flags.options.photograph.bits_a_pixel)
-    print_note(fmt::format(
-        "it has {:.3f} bits a pixel in place of {:g}: the networks alone take some hundred bytes, "
-        "and few --steps do not get there",
-        bpp, flags.options.photograph.bits_a_pixel));
+  if (!context.quiet && !exact && !stop.requested())
+    if (const std::string why = far_off(flags.options.photograph, bpp, packed.psnr); !why.empty())
+      print_note(why);
   if (context.json) {
     nlohmann::ordered_json out = {{"output", flags.output},
                                   {"width", picture.size(1)},
@@ -118,20 +156,24 @@ Run add_pack(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PackFlags>();
   add_path(verb, "PICTURE", flags->input, fmt::format("a picture ({})", io::kPictureFormats)).required();
   add_path(verb, "-o,--output", flags->output, "the packed picture to write (.vp)").required();
-  add_number(verb, "--bpp", flags->options.photograph.bits_a_pixel, {.least = 0.01, .most = 8},
-             "bits a pixel of a photograph: 0.1 is small, 2 is hardly to be told from the picture");
+  add_number(verb, "--bpp", flags->bpp, {.least = 0.01, .most = 8},
+             "bits a pixel of a photograph: 0.1 is small, 2 is hardly to be told from the picture")
+      .option->default_str("0.5");
+  add_number(verb, "--psnr", flags->options.photograph.psnr, {.least = 20, .most = 60},
+             "so many dB of a photograph in place of a size: 32 is fair, 38 good")
+      .option->default_str("");
   add_choice(verb, "--family", flags->family, {"auto", "photograph", "exact"},
              "auto packs a picture of few colours exactly, if that takes no more than --bpp");
   add_count(verb, "--steps", flags->options.photograph.steps, {.least = 1, .most = 1'000'000},
             "of learning a photograph: more make it better, and take longer");
-  add_text(verb, "--background", "COLOUR",
-           "lay a picture with alpha over this colour: white, #1e90ff; a photograph needs it",
+  add_text(verb, "--background", "COLOUR", "lay a picture with alpha over this colour: white, #1e90ff",
            [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });
   add_count(verb, "--seed", flags->seed, {.least = 0, .most = 4'294'967'295}, "of the noise while it learns");
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
   verb.examples(
       "  veldt pack photo.jpg -o photo.vp --bpp 0.3\n"
+      "  veldt pack photo.jpg -o photo.vp --psnr 38          quality asked in place of size\n"
       "  veldt pack drawing.png -o drawing.vp\n"
       "  veldt pack logo.png -o logo.vp --family exact\n");
   return [flags, &context] { return pack_picture(*flags, context); };

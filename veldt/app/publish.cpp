@@ -12,12 +12,14 @@
 #include "veldt/cli/exit.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/codec/packed_file.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/file.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/header.h"
 #include "veldt/publish/page.h"
 #include "veldt/publish/parts.h"
+#include "veldt/publish/photograph_page.h"
 #include "veldt/publish/pyramid.h"
 #include "veldt/publish/svg.h"
 
@@ -33,7 +35,7 @@ field::Field field_from(const std::string& model) {
   if (std::error_code failed; std::filesystem::is_directory(model, failed))
     throw UsageError(fmt::format("cannot export the folder {} as a field", model),
                      "a run of veldt train is a network, and no field", "write it as ONNX (-o x.onnx)");
-  return field::Field::load(model);
+  return load_field(model);
 }
 
 struct Published {
@@ -61,6 +63,17 @@ Published made_of(const field::Field& field, const std::string& ending, const st
             {{"namespace", name}}};
   }
   return {publish::glsl(field, title), "vec3 field(vec2 p)", nlohmann::ordered_json::object()};
+}
+
+bool is_packed_photograph(const std::string& path) {
+  return is_packed(path) &&
+         codec::read_packed(io::read_file(path), path, kMaxPixels).family == codec::Family::photograph;
+}
+
+Published page_of_photograph(const std::string& path, const std::string& title) {
+  std::string page = publish::photograph_page(io::read_file(path), path, {.title = title});
+  return {std::move(page), "opens in any browser, which decodes the photograph",
+          nlohmann::ordered_json::object()};
 }
 
 int write_tiles(const std::string& model, const std::string& output, const std::string& title,
@@ -113,8 +126,8 @@ int publish_field(const std::string& model, const std::string& output, const Wis
                      "leave them out, or name a folder with / at its end");
   if (ending == "/") return write_tiles(model, output, title, size, context);
   check_output(output, "--output", {model}, context);
-  const field::Field field = field_from(model);
-  Published made = made_of(field, ending, title);
+  const bool photograph = ending == ".html" && is_packed_photograph(model);
+  Published made = photograph ? page_of_photograph(model, title) : made_of(field_from(model), ending, title);
   io::write_file(output, made.text);
   made.facts["bytes"] = made.text.size();
   if (context.json) {

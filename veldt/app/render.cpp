@@ -184,7 +184,7 @@ int render_film(const RenderFlags& flags, const Drawing& still, Context& context
     return picture_of(moment);
   };
   if (!flags.morph) return write_film(flags.output, plan, size, still.channels(), clip_at, *signal, context);
-  field::ImageField to = field::ImageField::load(flags.models[1]);
+  field::ImageField to(load_field(flags.models[1]));
   to.to(device);
   field::RenderOptions how;
   how.region = region_from(flags.crop, still.field().options());
@@ -212,7 +212,6 @@ void check_models(const RenderFlags& flags) {
 
 int render(RenderFlags flags, Context& context, Ranks& ranks) {
   check_models(flags);
-  for (const std::string& model : flags.models) refuse_packed(model);
   if (flags.morph && flags.film.frames)
     throw UsageError("--frames does not fit --morph", "--morph says how many frames there are",
                      "leave it out");
@@ -229,7 +228,7 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
                                  "\"${{m%.safetensors}}.png\" --scale 4; done",
                                  flags.model.ends_with('/') ? flags.model.substr(0, flags.model.size() - 1)
                                                             : flags.model));
-  field::Field field = field::Field::load(flags.model);
+  field::Field field = load_field(flags.model);
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));
   if (flags.background) drawing.lay_over(*flags.background);
@@ -304,7 +303,9 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
 
 Run add_render(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<RenderFlags>();
-  add_paths(verb, "MODEL", flags->models, "a model file that veldt fit wrote; two for --morph").required();
+  add_paths(verb, "MODEL", flags->models,
+            "a model file that veldt fit wrote, or a packed picture (.vp); two for --morph")
+      .required();
   add_path(verb, "-o,--output", flags->output,
            fmt::format("the picture ({}), animation (.apng) or sound (WAV) to write", io::kWrittenPictures))
       .required();

@@ -48,13 +48,14 @@ int unpack_picture(const UnpackFlags& flags, Context& context) {
   if (const auto& c = flags.crop; !c.empty())
     options.part = codec::Region{c[0], c[1], c[0] + c[2], c[1] + c[3]};
   const codec::Unpacked picture = codec::unpack(io::read_file(flags.input), flags.input, options);
-  if (picture.pixels.size(2) % 2 == 0) check_alpha(flags.output);
+  if (picture.channels % 2 == 0) check_alpha(flags.output);
   if (picture.share < 1 && !context.quiet)
     print_note(fmt::format(
         "{} ends too early: {:.0f} % of its pieces are there, and the picture is blurred without the others",
         on_one_line(flags.input), std::floor(100 * picture.share)));
-  io::write_image(flags.output, to(picture.pixels, DType::f32) / 255, {});
-  const std::int64_t width = picture.pixels.size(1), height = picture.pixels.size(0);
+  const std::int64_t width = picture.part.width(), height = picture.part.height();
+  const Tensor pixels = Tensor::from<std::uint8_t>({height, width, picture.channels}, picture.pixels);
+  io::write_image(flags.output, to(pixels, DType::f32) / 255, {});
   const bool drawing = picture.family == codec::Family::drawing;
   if (context.json)
     context.out.json({{"output", flags.output},

@@ -1,16 +1,11 @@
-// Chooses between the ways to write a picture's body, and reads it.
+// Writes a picture's body in one of seven ways, and reads it.
 #include "veldt/codec/coordinate_codec.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <span>
+#include <utility>
 
 #include "veldt/codec/coordinate_models.h"
-#include "veldt/codec/coordinate_training.h"
 #include "veldt/core/error.h"
-#include "veldt/ops/create.h"
-#include "veldt/ops/shape.h"
 
 namespace veldt::codec {
 namespace {
@@ -38,7 +33,6 @@ bool has_network(Way way) {
   return way == Way::two_tones_network || way == Way::levels_network || is_lossy(way);
 }
 
-using Tones = std::vector<std::vector<std::uint8_t>>;
 using Pixels8 = std::vector<std::uint8_t>;
 
 void check_size(Size size, std::int64_t channels) {
@@ -60,16 +54,16 @@ void check_work(const CoordinateNetwork& network, Size size) {
 }
 
 // The two colours of a picture, the one of most of its border first; none if there are more.
-Tones tones_of(const Pixels8& pixels, Size size, std::size_t channels) {
+Tones tones_of(std::span<const std::uint8_t> levels, Size size, std::size_t channels) {
   Tones tones;
   std::size_t count[2] = {0, 0};
   const auto wide = static_cast<std::size_t>(size.width), high = static_cast<std::size_t>(size.height);
   for (std::size_t i = 0; i < wide * high; ++i) {
-    const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>(i * channels);
+    const std::uint8_t* const begin = levels.data() + i * channels;
     std::size_t found = 0;
     while (found < tones.size() && !std::equal(tones[found].begin(), tones[found].end(), begin)) ++found;
     if (found == 2) return {};
-    if (found == tones.size()) tones.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(channels));
+    if (found == tones.size()) tones.emplace_back(begin, begin + channels);
     const std::size_t x = i % wide, y = i / wide;
     if (x == 0 || y == 0 || x + 1 == wide || y + 1 == high) ++count[found];
   }
@@ -87,128 +81,69 @@ unsigned flags_of(const Tones& tones) {
   return 0;
 }
 
-// A picture while it is packed.
-struct Work {
-  Pixels8 pixels;  // [height, width, channels], or 0 and 1 [height, width]
-  Size size;
-  std::int64_t channels;
-  Tones tones;  // none: there are more colours
-
-  bool two_tones() const { return !tones.empty(); }
-  std::int64_t numbers() const { return two_tones() ? 1 : channels; }  // of a pixel
-};
-
-std::string body_of(const Work& work, Way way, const CoordinateNetwork* network) {
+std::string body_of(const Drawing& drawing, Way way, const CoordinateNetwork* network,
+                    FunctionRef<void(double)> heard) {
   RangeEncoder out;
   unsigned flags = 0;
-  if (work.two_tones()) {
-    flags = flags_of(work.tones);
+  if (drawing.has_two_tones()) {
+    flags = flags_of(drawing.tones);
     if (flags == 0)
-      for (const auto& tone : work.tones)
+      for (const auto& tone : drawing.tones)
         for (const std::uint8_t level : tone) out.bits(level, 8);
   }
   std::vector<std::int32_t> expected;
   if (network != nullptr) {
     encode(out, *network);
-    if (!is_lossy(way)) expected = network->draw(work.size);
+    if (!is_lossy(way)) expected = network->draw(drawing.size);
   }
   if (!is_lossy(way)) {
-    Pixels8 pixels = work.pixels;
+    Pixels8 numbers = drawing.numbers;
     BitCoder coder(out);
-    if (work.two_tones())
-      code_two_tones(coder, pixels, work.size, expected);
+    if (drawing.has_two_tones())
+      code_two_tones(coder, numbers, drawing.size, expected, heard);
     else
-      code_levels(coder, pixels, work.size, work.channels, expected);
+      code_levels(coder, numbers, drawing.size, drawing.channels, expected, heard);
   }
   return std::string(1, static_cast<char>(static_cast<unsigned>(way) | flags)) + out.finish();
 }
 
-CoordinateNetwork trained(const Work& work, const CoordinateTraining& how, FunctionRef<bool(double)> heard) {
-  return train_coordinates(work.pixels, work.size, work.numbers(), work.two_tones(), how, heard);
-}
-
-// Exact: without a network, and with it if that is wanted or may be smaller.
-std::string pack_exactly(const Work& work, const CoordinateOptions& options,
-                         FunctionRef<bool(double)> heard) {
-  const bool tones = work.two_tones();
-  std::string best = body_of(work, tones ? Way::two_tones : Way::levels, nullptr);
-  if (!work.two_tones() && best.size() > work.pixels.size())
-    best = std::string(1, static_cast<char>(Way::raw)) + std::string(work.pixels.begin(), work.pixels.end());
-  if (options.network == WithNetwork::never) return best;
-  // A network is worth it if it says more than it costs, which a small one does at best.
-  const std::int64_t width = options.network == WithNetwork::always ? 20 : 12;
-  const CoordinateNetwork network =
-      trained(work, {.widths = {width, width}, .steps = options.steps, .seed = options.seed}, heard);
-  std::string with = body_of(work, tones ? Way::two_tones_network : Way::levels_network, &network);
-  if (options.network == WithNetwork::always || with.size() < best.size()) return with;
-  return best;
-}
-
-std::int64_t weights_of(std::int64_t width, std::int64_t hidden, std::int64_t channels) {
-  return 3 * width + (hidden - 1) * width * (width + 1) + (width + 1) * channels;
-}
-
-// A network alone: as many weights as fit, by what those of a first try took.
-std::string pack_closely(const Work& work, const CoordinateOptions& options,
-                         FunctionRef<bool(double)> heard) {
-  const std::int64_t limit = *options.max_bytes, hidden = limit < 1500 ? 2 : 3;
-  const Way way = work.two_tones() ? Way::lossy_tones : Way::lossy_levels;
-  std::string best;
-  double bits_a_weight = 6.5;
-  std::int64_t before = 0, least = kMostWidth + 1;
-  constexpr int kTries = 3;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    std::int64_t width = 1;
-    while (width < std::min(kMostWidth, least - 1) &&
-           static_cast<double>(weights_of(width + 1, hidden, work.numbers())) * bits_a_weight + 100 <
-               8.0 * static_cast<double>(limit))
-      ++width;
-    if (width == before) break;
-    before = width;
-    const CoordinateTraining how{.widths = std::vector<std::int64_t>(static_cast<std::size_t>(hidden), width),
-                                 .steps = options.steps,
-                                 .seed = options.seed};
-    const CoordinateNetwork network =
-        trained(work, how, [&](double part) { return heard((attempt + part) / kTries); });
-    std::string body = body_of(work, way, &network);
-    bits_a_weight = 8.0 * static_cast<double>(body.size()) /
-                    static_cast<double>(weights_of(width, hidden, work.numbers()));
-    const bool fits = std::ssize(body) <= limit;
-    if (!fits) least = std::min(least, width);
-    if (fits && body.size() > best.size()) best = std::move(body);
-    if (fits && std::ssize(best) * 100 > limit * 93) break;
-  }
-  if (best.empty())
-    throw ConfigError(str("this picture cannot be packed into ", limit, " bytes"),
-                      "the smallest network takes more", "allow some 100 bytes or more");
-  return best;
-}
-
 }  // namespace
 
-std::string pack_coordinates(const Tensor& picture, const CoordinateOptions& options,
-                             FunctionRef<bool(double)> heard) {
-  if (picture.rank() != 3 || picture.dtype() != DType::u8)
-    throw ShapeError(str("cannot pack a tensor of shape ", picture.shape()),
-                     "a picture is u8 [height, width, channels]", "read it with keep_bytes");
-  const Size size{picture.size(1), picture.size(0)};
-  check_size(size, picture.size(2));
-  const Tensor host = contiguous(picture);
-  const std::span<const std::uint8_t> levels(host.data<std::uint8_t>(),
-                                             static_cast<std::size_t>(host.numel()));
-  Work work{{levels.begin(), levels.end()}, size, picture.size(2), {}};
-  const auto channels = static_cast<std::size_t>(work.channels);
-  work.tones = tones_of(work.pixels, size, channels);
-  if (work.two_tones()) {
-    Pixels8 bits(work.pixels.size() / channels);
-    for (std::size_t i = 0; i < bits.size(); ++i)
-      bits[i] = std::equal(work.tones[0].begin(), work.tones[0].end(),
-                           work.pixels.begin() + static_cast<std::ptrdiff_t>(i * channels))
-                    ? 0
-                    : 1;
-    work.pixels = std::move(bits);
+bool has_network(std::string_view body) {
+  return !body.empty() && has_network(static_cast<Way>(static_cast<unsigned char>(body[0]) & kWayMask));
+}
+
+Drawing drawing_of(std::span<const std::uint8_t> levels, Size size, std::int64_t channels) {
+  check_size(size, channels);
+  const auto beside = static_cast<std::size_t>(channels);
+  Drawing drawing{{}, size, channels, tones_of(levels, size, beside)};
+  if (!drawing.has_two_tones()) {
+    drawing.numbers.assign(levels.begin(), levels.end());
+    return drawing;
   }
-  return options.max_bytes ? pack_closely(work, options, heard) : pack_exactly(work, options, heard);
+  const auto& first = drawing.tones[0];
+  drawing.numbers.resize(levels.size() / beside);
+  for (std::size_t i = 0; i < drawing.numbers.size(); ++i)
+    drawing.numbers[i] = std::equal(first.begin(), first.end(), levels.data() + i * beside) ? 0 : 1;
+  return drawing;
+}
+
+std::string write_exactly(const Drawing& drawing, const CoordinateNetwork* network,
+                          FunctionRef<void(double)> heard) {
+  const bool tones = drawing.has_two_tones();
+  if (network != nullptr)
+    return body_of(drawing, tones ? Way::two_tones_network : Way::levels_network, network, heard);
+  std::string body = body_of(drawing, tones ? Way::two_tones : Way::levels, nullptr, heard);
+  if (!tones && body.size() > drawing.numbers.size()) {
+    body.assign(1, static_cast<char>(Way::raw));
+    body.append(drawing.numbers.begin(), drawing.numbers.end());
+  }
+  return body;
+}
+
+std::string write_network(const Drawing& drawing, const CoordinateNetwork& network) {
+  return body_of(drawing, drawing.has_two_tones() ? Way::lossy_tones : Way::lossy_levels, &network,
+                 [](double) {});
 }
 
 CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_t channels) {
@@ -222,6 +157,8 @@ CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_
                   body.empty() ? str("it is empty") : str("it begins with ", head, ", which means nothing"),
                   "use a file that Veldt wrote, or a newer Veldt");
   CoordinatePicture out;
+  out.size = size;
+  out.channels = channels;
   out.is_exact = !is_lossy(way);
   const auto pixels = static_cast<std::size_t>(size.width * size.height),
              numbers = pixels * static_cast<std::size_t>(channels);
@@ -242,15 +179,15 @@ CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_
     check_work(*out.network, size);
     expected = out.network->draw(size);
   }
-  out.pixels = empty({size.height, size.width, channels}, DType::u8);
-  const std::span<std::uint8_t> put(out.pixels.data<std::uint8_t>(), numbers);
+  out.pixels.resize(numbers);
+  const std::span<std::uint8_t> put(out.pixels);
   BitCoder coder(in);
   if (has_two_tones(way)) {
     Pixels8 bits(pixels);
     if (is_lossy(way))
       for (std::size_t i = 0; i < pixels; ++i) bits[i] = expected[i] > 0 ? 1 : 0;
     else
-      code_two_tones(coder, bits, size, expected);
+      code_two_tones(coder, bits, size, expected, [](double) {});
     for (std::size_t i = 0; i < numbers; ++i)
       put[i] =
           out.tones[bits[i / static_cast<std::size_t>(channels)]][i % static_cast<std::size_t>(channels)];
@@ -259,13 +196,9 @@ CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_
   } else if (way == Way::raw) {
     std::copy(body.begin() + 1, body.end(), put.begin());
   } else {
-    code_levels(coder, put, size, channels, expected);
+    code_levels(coder, put, size, channels, expected, [](double) {});
   }
   return out;
-}
-
-Tensor unpack_coordinates(std::string_view body, Size size, std::int64_t channels) {
-  return read_coordinates(body, size, channels).pixels;
 }
 
 }  // namespace veldt::codec

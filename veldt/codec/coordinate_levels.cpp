@@ -235,13 +235,13 @@ class LevelCoder {
 }  // namespace
 
 void code_levels(BitCoder& coder, std::span<std::uint8_t> levels, Size size, std::int64_t channels,
-                 Expected expected) {
+                 Expected expected, FunctionRef<void(double)> heard) {
   LevelCoder code(coder, size.width * size.height * channels, !expected.empty());
   Neighbours around(levels, size, channels);
   const auto above = static_cast<std::size_t>(size.width * channels),
              beside = static_cast<std::size_t>(channels);
   std::size_t at = 0;
-  for (std::int64_t y = 0; y < size.height; ++y)
+  for (std::int64_t y = 0; y < size.height; ++y) {
     for (std::int64_t x = 0; x < size.width; ++x)
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
         around.look(x, y, c);
@@ -253,6 +253,8 @@ void code_levels(BitCoder& coder, std::span<std::uint8_t> levels, Size size, std
         }
         levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c), said);
       }
+    heard(static_cast<double>(y + 1) / static_cast<double>(size.height));
+  }
 }
 
 }  // namespace veldt::codec

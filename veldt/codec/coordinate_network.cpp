@@ -2,6 +2,7 @@
 #include "veldt/codec/coordinate_network.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "veldt/codec/laplace.h"
 #include "veldt/core/threads.h"
@@ -56,6 +57,12 @@ std::int64_t sum_of(const CoordinateLayer& layer, std::int64_t unit, const std::
 std::uint32_t size_of_step(int step) {
   constexpr std::uint32_t kQuarters[4] = {65536, 77936, 92682, 110218};  // 2^(i/4) with 16 fractional bits
   return static_cast<std::uint32_t>(std::uint64_t{kQuarters[step % 4]} << (step / 4) >> 16);
+}
+
+double worth_of_step(int step, bool first, bool last) {
+  const double size = size_of_step(step);
+  if (last) return size / 65536;
+  return 2 * std::numbers::pi * size / (first ? 65536.0 : 1048576.0);
 }
 
 std::int64_t CoordinateNetwork::products() const {

@@ -20,6 +20,8 @@ inline constexpr int kSteps = 80;               // step s is 2^(s/4)
 // The angle, or the output, of a step of a weight whose input is 2^-12 (a coordinate's: 2^-16): 2^(step/4),
 // rounded down, where 2^32 is a whole turn (of an output: 2^28 is 1).
 std::uint32_t size_of_step(int step);
+// The angle, in radians, or the output that a weight of one step stands for.
+double worth_of_step(int step, bool first, bool last);
 
 struct CoordinateLayer {
   std::int64_t in = 0, out = 0;

@@ -122,7 +122,7 @@ class TonePixels {
     mixer_.set(kTaught, 20000);
   }
 
-  void code(std::span<std::uint8_t> pixels, Expected expected) {
+  void code(std::span<std::uint8_t> pixels, Expected expected, FunctionRef<void(double)> heard) {
     std::size_t at = 0;
     for (std::int64_t y = 0; y < size_.height; ++y) {
       canvas_.begin_row(y);
@@ -136,6 +136,7 @@ class TonePixels {
         pixels[at] = *here = bit ? 1 : 0;
       }
       canvas_.end_row(y);
+      heard(static_cast<double>(y + 1) / static_cast<double>(size_.height));
     }
   }
 
@@ -201,8 +202,9 @@ class TonePixels {
 
 }  // namespace
 
-void code_two_tones(BitCoder& coder, std::span<std::uint8_t> pixels, Size size, Expected expected) {
-  TonePixels(coder, size, !expected.empty()).code(pixels, expected);
+void code_two_tones(BitCoder& coder, std::span<std::uint8_t> pixels, Size size, Expected expected,
+                    FunctionRef<void(double)> heard) {
+  TonePixels(coder, size, !expected.empty()).code(pixels, expected, heard);
 }
 
 }  // namespace veldt::codec

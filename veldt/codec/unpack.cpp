@@ -2,25 +2,45 @@
 #include "veldt/codec/unpack.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
+#include "veldt/codec/alpha.h"
 #include "veldt/codec/coordinate_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
-#include "veldt/ops/shape.h"
-#include "veldt/tensor/graph.h"
 
 namespace veldt::codec {
 namespace {
 
-// The first `channels` of three.
-Tensor bytes_tensor(const std::vector<std::uint8_t>& rgb, const Region& part, int channels) {
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(rgb.size() / 3 * static_cast<std::size_t>(channels));
-  for (std::size_t i = 0; i < rgb.size(); i += 3)
-    bytes.insert(bytes.end(), rgb.begin() + static_cast<std::ptrdiff_t>(i),
-                 rgb.begin() + static_cast<std::ptrdiff_t>(i) + channels);
-  return Tensor::from<std::uint8_t>({part.height(), part.width(), channels}, bytes);
+// The first of three channels.
+std::vector<std::uint8_t> first_channel(const std::vector<std::uint8_t>& rgb) {
+  std::vector<std::uint8_t> grey(rgb.size() / 3);
+  for (std::size_t i = 0; i < grey.size(); ++i) grey[i] = rgb[3 * i];
+  return grey;
+}
+
+// Colours of one or three channels, and a level of alpha for each pixel after them.
+std::vector<std::uint8_t> with_alpha(const std::vector<std::uint8_t>& colours,
+                                     const std::vector<std::uint8_t>& alpha) {
+  const std::size_t channels = colours.size() / alpha.size();
+  std::vector<std::uint8_t> both;
+  both.reserve(colours.size() + alpha.size());
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    for (std::size_t c = 0; c < channels; ++c) both.push_back(colours[i * channels + c]);
+    both.push_back(alpha[i]);
+  }
+  return both;
+}
+
+// [height, width, channels], of which the part is left.
+std::vector<std::uint8_t> part_of(std::vector<std::uint8_t> pixels, std::int64_t width, int channels,
+                                  const Region& part) {
+  const std::int64_t row = part.width() * channels;
+  if (part.width() == width && row * part.height() == std::ssize(pixels)) return pixels;
+  std::vector<std::uint8_t> some(static_cast<std::size_t>(row * part.height()));
+  for (std::int64_t y = 0; y < part.height(); ++y)
+    std::copy_n(pixels.begin() + ((y + part.y0) * width + part.x0) * channels, row, some.begin() + y * row);
+  return some;
 }
 
 }  // namespace
@@ -44,14 +64,16 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   Unpacked result;
   result.family = header.family;
   result.size = header.size;
+  result.part = part;
+  result.channels = header.channels;
   if (header.family == Family::photograph) {
-    if (header.channels != 1 && header.channels != 3)
-      throw refuse(
-          str("it says that it is a photograph of ", header.channels, " channels; those have 1 or 3"),
-          "pack the picture again, or fetch the file again");
-    const PhotographReader reader(header.body, header.size, name, options.partial);
+    const bool alpha = header.channels % 2 == 0;
+    const BodyWithAlpha body = alpha ? split_alpha(header.body, name) : BodyWithAlpha{{}, header.body};
+    const PhotographReader reader(body.photograph, header.size, name, options.partial);
     result.share = reader.share();
-    result.pixels = bytes_tensor(reader.pixels(part), part, header.channels);
+    result.pixels = reader.pixels(part);
+    if (header.channels < 3) result.pixels = first_channel(result.pixels);
+    if (alpha) result.pixels = with_alpha(result.pixels, read_alpha(body.alpha, header.size, part, name));
     return result;
   }
   if (!header.complete)
@@ -60,11 +82,9 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
     throw refuse(str("it says that it is a drawing of ", header.size.width, " x ", header.size.height,
                      " pixels; those have at most ", kMostCoordinatePixels),
                  "pack the picture again, or fetch the file again");
-  NoGrad off;
-  const CoordinatePicture picture = read_coordinates(header.body, header.size, header.channels);
+  CoordinatePicture picture = read_coordinates(header.body, header.size, header.channels);
   result.is_exact = picture.is_exact;
-  result.pixels = picture.pixels;
-  if (part != whole) result.pixels = slice(slice(result.pixels, 0, part.y0, part.y1), 1, part.x0, part.x1);
+  result.pixels = part_of(std::move(picture.pixels), header.size.width, header.channels, part);
   return result;
 }
 

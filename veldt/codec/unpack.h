@@ -1,4 +1,4 @@
-// A packed picture as pixels, of either family.
+// A packed picture as bytes, of either family. As a tensor: io::read_image().
 // Tests: tests/codec/unpack_test.cpp
 #pragma once
 
@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "veldt/codec/packed_file.h"
 #include "veldt/codec/pyramid.h"
-#include "veldt/tensor/tensor.h"
 
 namespace veldt::codec {
 
@@ -22,7 +22,9 @@ struct UnpackOptions {
 };
 
 struct Unpacked {
-  Tensor pixels;  // u8 [height, width, channels]; the same bits on every machine
+  std::vector<std::uint8_t> pixels;  // [height, width, channels] of the part; the same on every machine
+  Region part;                       // all of the picture, if none was asked for
+  int channels = 0;
   Family family = Family::photograph;
   Size size;              // of the whole picture
   double share = 1;       // of the pieces of the file that are there

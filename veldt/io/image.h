@@ -1,7 +1,7 @@
-// Pictures: ten formats in, three out.
+// Pictures: eleven formats in, three out; pack/pack.h writes the eleventh.
 // Tests: tests/io/image_read_test.cpp, tests/io/image_reader_test.cpp, tests/io/image_write_test.cpp,
 // tests/io/picture_formats_test.cpp, tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp,
-// tests/codecs/heif_test.cpp, tests/codecs/jxl_test.cpp
+// tests/codecs/heif_test.cpp, tests/codecs/jxl_test.cpp, tests/io/packed_test.cpp
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@
 
 namespace veldt::io {
 
-enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif, bmp, pnm, tiff, avif, heif, jxl };
+enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif, bmp, pnm, tiff, avif, heif, jxl, packed };
 
 const char* name_of(ImageFormat format);  // "PNG"
 inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
 
 // The same for help and errors.
-inline constexpr const char* kPictureFormats = "PNG, JPEG, WebP, GIF, BMP, PNM, TIFF, AVIF, HEIC or JPEG XL";
+inline constexpr const char* kPictureFormats =
+    "PNG, JPEG, WebP, GIF, BMP, PNM, TIFF, AVIF, HEIC, JPEG XL or VP";
 inline constexpr const char* kWrittenPictures = "PNG, JPEG or WebP";
 
 // Whether this is the name of a picture that Veldt reads.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "veldt/codec/packed_file.h"
 #include "veldt/core/error.h"
 
 namespace veldt::io {
@@ -52,6 +53,7 @@ bool is_heif(Head head) {
 bool is_jxl(Head head) {
   return head.starts_with("\xff\x0a"sv) || head.starts_with("\0\0\0\x0cJXL \r\n\x87\n"sv);
 }
+bool is_packed(Head head) { return head.starts_with(codec::kPackedMagic); }
 
 constexpr PictureCodec kCodecs[] = {
     {ImageFormat::png, "a PNG", ".png .apng", is_png, decode_png, check_png, encode_png},
@@ -64,6 +66,7 @@ constexpr PictureCodec kCodecs[] = {
     {ImageFormat::avif, "an AVIF", ".avif", is_avif, decode_avif},
     {ImageFormat::heif, "a HEIC", ".heic .heif", is_heif, decode_heif},
     {ImageFormat::jxl, "a JPEG XL", ".jxl", is_jxl, decode_jxl},
+    {ImageFormat::packed, "a VP", ".vp", is_packed, decode_packed},
 };
 
 bool has_ending(std::string_view endings, std::string_view ending) {

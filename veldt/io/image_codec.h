@@ -38,6 +38,7 @@ std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_gif(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_bmp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_pnm(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_packed(InputFile& file);
 // Each uses a library that is opened then; throws Error if this build has none.
 std::unique_ptr<ImageDecoder> decode_tiff(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_avif(InputFile& file);

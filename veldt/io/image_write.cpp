@@ -61,6 +61,9 @@ ImageFormat format_for_name(const std::string& path) {
   if (ending_of(name) == ".apng")
     throw ConfigError("cannot write a picture as " + path, "an .apng is animated, and this is one picture",
                       "let the name end in .png");
+  if (ending_of(name) == ".vp")
+    throw ConfigError("cannot write a picture as " + path, "a .vp is packed, which takes learning",
+                      "let the name end in .png, and make a .vp of it with veldt pack");
   const PictureCodec* codec = codec_for_name(name);
   if (codec != nullptr && codec->encode != nullptr) return codec->format;
   throw ConfigError("cannot write a picture as " + path,

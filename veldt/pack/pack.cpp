@@ -1,13 +1,18 @@
 // Tries the exact pixels where that takes a moment.
 #include "veldt/pack/pack.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/alpha.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/shape.h"
+#include "veldt/pack/pack_drawing.h"
+#include "veldt/pack/transparent.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::pack {
@@ -15,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20, kAlwaysTriedPixels = std::int64_t{1} << 18;
 constexpr std::size_t kFewColours = 256;
+constexpr double kFewestBits = 0.01, kMostBits = 8;  // of pack_photograph()
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
 bool has_few_colours(const std::uint8_t* bytes, std::int64_t pixels, std::int64_t channels) {
@@ -27,12 +33,39 @@ bool has_few_colours(const std::uint8_t* bytes, std::int64_t pixels, std::int64_
   return true;
 }
 
-std::vector<std::uint8_t> three_channels(const std::uint8_t* bytes, std::int64_t pixels,
-                                         std::int64_t channels) {
+// Three channels, grey three times.
+std::vector<std::uint8_t> colours_of(const std::uint8_t* bytes, std::int64_t pixels, std::int64_t channels) {
   if (channels == 3) return {bytes, bytes + 3 * pixels};
   std::vector<std::uint8_t> rgb;
-  for (std::int64_t i = 0; i < pixels; ++i) rgb.insert(rgb.end(), 3, bytes[i]);
+  rgb.reserve(static_cast<std::size_t>(3 * pixels));
+  for (const std::uint8_t* at = bytes; at < bytes + pixels * channels; at += channels)
+    for (const std::int64_t c : {0, 1, 2}) rgb.push_back(at[channels < 3 ? 0 : c]);
   return rgb;
+}
+
+std::vector<std::uint8_t> alpha_of(const std::uint8_t* bytes, std::int64_t pixels, std::int64_t channels) {
+  std::vector<std::uint8_t> alpha;
+  alpha.reserve(static_cast<std::size_t>(pixels));
+  for (std::int64_t i = 0; i < pixels; ++i) alpha.push_back(bytes[i * channels + channels - 1]);
+  return alpha;
+}
+
+// The body of a photograph; its alpha counts among the bits, but a quarter of them is for the colours.
+PackedPhotograph photograph_of(const std::uint8_t* bytes, Size size, std::int64_t channels,
+                               PhotographOptions options, FunctionRef<bool(const PackProgress&)> heard) {
+  const std::int64_t pixels = size.width * size.height;
+  std::vector<std::uint8_t> rgb = colours_of(bytes, pixels, channels);
+  if (channels % 2 == 1) return pack_photograph(size, rgb, options, heard);
+  const std::vector<std::uint8_t> alpha = alpha_of(bytes, pixels, channels);
+  const std::string section = codec::write_alpha(alpha, size);
+  const double asked = options.bits_a_pixel,
+               taken = 8 * static_cast<double>(section.size()) / static_cast<double>(pixels);
+  if (asked >= kFewestBits && asked <= kMostBits)  // what cannot be asked for stays an error
+    options.bits_a_pixel = std::max({asked - taken, asked / 4, kFewestBits});
+  PackedPhotograph photograph =
+      pack_photograph(size, clear_filled(std::move(rgb), alpha, size), options, heard);
+  photograph.body = codec::join_alpha(section, photograph.body);
+  return photograph;
 }
 
 }  // namespace
@@ -47,27 +80,26 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   const auto* bytes = dense.data<std::uint8_t>();
   const Size size{picture.size(1), picture.size(0)};
   const std::int64_t pixels = size.width * size.height, channels = picture.size(2);
-  const bool alpha = channels % 2 == 0;
-  const bool tries = options.wanted == Wanted::automatic &&
-                     (pixels <= kAlwaysTriedPixels || (alpha && pixels <= codec::kMostCoordinatePixels) ||
-                      (pixels <= kMostTriedPixels && has_few_colours(bytes, pixels, channels)));
+  // What has alpha is more often drawn than seen.
+  const bool tries =
+      options.wanted == Wanted::automatic &&
+      (pixels <= kAlwaysTriedPixels ||
+       (pixels <= kMostTriedPixels && (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
-    exact = codec::pack_coordinates(dense, {.network = codec::WithNetwork::never});
+    exact = pack_drawing(dense, {}, [&](double share) {
+      return heard({.step = std::llround(share * static_cast<double>(size.height)),
+                    .steps = size.height,
+                    .exact = true});
+    });
   const auto drawing = [&]() -> Packed {
     return {write_packed(codec::Family::drawing, size, static_cast<int>(channels), exact),
             codec::Family::drawing, std::numeric_limits<double>::infinity()};
   };
   const double most = options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
-  if (!exact.empty() &&
-      (options.wanted == Wanted::exact || alpha || static_cast<double>(exact.size()) <= most))
+  if (!exact.empty() && (options.wanted == Wanted::exact || static_cast<double>(exact.size()) <= most))
     return drawing();
-  if (alpha)
-    throw ConfigError("cannot pack this picture as a photograph",
-                      "it has alpha, and a packed photograph has none",
-                      "lay it over a colour first, or pack it exactly");
-  const PackedPhotograph photograph =
-      pack_photograph(size, three_channels(bytes, pixels, channels), options.photograph, heard);
+  const PackedPhotograph photograph = photograph_of(bytes, size, channels, options.photograph, heard);
   if (!exact.empty() && exact.size() <= photograph.body.size()) return drawing();
   return {write_packed(codec::Family::photograph, size, static_cast<int>(channels), photograph.body),
           codec::Family::photograph, photograph.psnr};

@@ -30,8 +30,8 @@ struct Packed {
 };
 
 // `picture` is u8 [height, width, channels]. Ends early, with what is learned by then, if `heard` returns
-// false. Throws ShapeError for another tensor; ConfigError for a photograph with alpha, and for options out
-// of range.
+// false; exact pixels go to their end, unless it throws. The colours of pixels that are clear are not kept in
+// a photograph. Throws ShapeError for another tensor; ConfigError for options out of range.
 Packed pack(
     const Tensor& picture, const PackOptions& options = {},
     FunctionRef<bool(const PackProgress&)> heard = [](const PackProgress&) { return true; });

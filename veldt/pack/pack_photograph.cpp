@@ -54,7 +54,9 @@ class Packer {
       : options_(options),
         learner_(size, pixels),
         // Where a bit a pixel costs about as much as pictures of this size usually gain by it.
-        lambda_(std::clamp(4e-4 * std::pow(options.bits_a_pixel, -1.6), kLeastLambda, kMostLambda)),
+        lambda_(std::clamp(options.psnr ? 4 * std::pow(10, -*options.psnr / 10)
+                                        : 4e-4 * std::pow(options.bits_a_pixel, -1.6),
+                           kLeastLambda, kMostLambda)),
         base_(nearest_base(lambda_)),
         networks_(codec::to_floats(codec::base_networks(base_))) {}
 
@@ -77,7 +79,7 @@ class Packer {
         adam.step(networks_, gradient, kNetworkRate * falling);
       }
       const double bpp = cost.bits / learner_.pixels();
-      steer(s, bpp);
+      steer(s, bpp, decibels(cost.square_error));
       if (!heard(
               {s + 1, options_.steps, bpp + network_bits_ / learner_.pixels(), decibels(cost.square_error)}))
         break;
@@ -161,11 +163,13 @@ class Packer {
                                  : learner_.error_again(floats.synthesis);
   }
 
-  void steer(std::int64_t step, double bpp) {
+  void steer(std::int64_t step, double bpp, double psnr) {
     constexpr std::int64_t kBegin = 50;
     if (step < kBegin || static_cast<double>(step) > kSteering * static_cast<double>(options_.steps)) return;
     // The latents follow a change of lambda within some tens of steps.
-    const double off = std::clamp(std::log(bpp / target()), -1.0, 1.0);
+    const double more =
+        options_.psnr ? (psnr - *options_.psnr) / 10 * std::numbers::ln10 : std::log(bpp / target());
+    const double off = std::clamp(more, -1.0, 1.0);
     const double gain = std::clamp(15 / static_cast<double>(options_.steps), 0.005, 0.06);
     lambda_ = std::clamp(lambda_ * std::exp(gain * off), kLeastLambda, kMostLambda);
   }
@@ -199,6 +203,9 @@ PackedPhotograph pack_photograph(Size size, const std::vector<std::uint8_t>& pix
     throw ConfigError("cannot pack a picture",
                       str("it shall have ", options.bits_a_pixel, " bits a pixel; 0.01 to 8 are possible"),
                       "ask for 0.1 to 2");
+  if (options.psnr && !(*options.psnr >= 20 && *options.psnr <= 60))
+    throw ConfigError("cannot pack a picture",
+                      str("it shall have ", *options.psnr, " dB; 20 to 60 are possible"), "ask for 30 to 42");
   if (options.steps < 1)
     throw ConfigError("cannot pack a picture", str("it shall learn for ", options.steps, " steps"),
                       "ask for 1 or more");

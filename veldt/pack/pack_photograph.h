@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,17 @@ struct PhotographOptions {
   // Of the whole body; 0.01 to 8. Of pictures of 768 x 512 and 3000 steps within a tenth; small pictures and
   // few steps take more, because the networks take a kilobyte.
   double bits_a_pixel = 0.5;
+  // If given: so many dB, 20 to 60, in as few bits as that takes, and bits_a_pixel does not count.
+  std::optional<double> psnr = {};
   std::int64_t steps = 3000;  // of learning
   std::uint32_t seed = 1;
 };
 
-// After a step.
+// After a step of learning, or, in place of that, after rows of a drawing's exact pixels.
 struct PackProgress {
   std::int64_t step = 0, steps = 0;
   double bits_a_pixel = 0, psnr = 0;  // as they are estimated then
+  bool exact = false;                 // the steps are rows
 };
 
 struct PackedPhotograph {

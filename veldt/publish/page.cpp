@@ -9,6 +9,7 @@
 #include "veldt/core/escape.h"
 #include "veldt/io/json.h"
 #include "veldt/publish/glsl.h"
+#include "veldt/publish/html.h"
 #include "veldt/publish/packed.h"
 #include "veldt/publish/parts.h"
 #include "veldt/publish/texts.h"
@@ -78,12 +79,6 @@ std::string in_script(const Json& facts) {
   return out;
 }
 
-std::string grouped(std::int64_t n) {
-  std::string digits = std::to_string(n);
-  for (auto at = std::ssize(digits) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
 std::string line_of(const field::Field& field) {
   const field::FieldOptions& o = field.options();
   const std::string numbers = grouped(stored_count(o));
@@ -95,59 +90,11 @@ std::string line_of(const field::Field& field) {
                      grouped(o.height), numbers);
 }
 
-constexpr std::string_view kPictureControls =
-    R"html(<button id="out" title="Smaller (-)" aria-label="Smaller">−</button>
-<span id="scale"></span>
-<button id="in" title="Larger (+)" aria-label="Larger">+</button>
-<button id="whole" title="The whole picture (0)">Fit</button>
-<button id="own" title="Pixel on pixel (1)">1:1</button>
-<button id="save" class="push" disabled>Save PNG</button>)html";
 constexpr std::string_view kSoundControls = R"html(<button id="play" aria-pressed="false">Play</button>
 <span id="time"></span>
 <button id="save" class="push" disabled>Save WAV</button>)html";
 
-// Without the lines that are comments, and without what lines are indented by.
-std::string stripped(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (!line.empty() && !line.starts_with("//")) (out += line) += '\n';
-    at = end + 1;
-  }
-  return out;
-}
-
 }  // namespace
-
-std::string in_html(const std::string& text) {
-  std::string out;
-  for (const char c : escape_controls(text)) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
-std::string filled(std::string_view text,
-                   const std::vector<std::pair<std::string_view, std::string_view>>& values) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = text.find("{{", at);
-    out += text.substr(at, begin - at);
-    if (begin == std::string_view::npos) break;
-    const std::size_t end = text.find("}}", begin);
-    for (const auto& [name, value] : values)
-      if (name == text.substr(begin + 2, end - begin - 2)) out += value;
-    at = end + 2;
-  }
-  return out;
-}
 
 Page page(const field::Field& field, const PageOptions& options) {
   const bool is_sound = field.options().is_sound();
@@ -166,7 +113,7 @@ Page page(const field::Field& field, const PageOptions& options) {
                      {"line", line_of(field)},
                      {"label", is_sound ? "The sound's wave: click to choose where it plays"
                                         : "The picture: drag to move, turn the wheel or pinch to enlarge"},
-                     {"controls", is_sound ? kSoundControls : kPictureControls},
+                     {"controls", is_sound ? kSoundControls : picture_controls},
                      {"core", core},
                      {"facts", facts},
                      {"shader", shader},

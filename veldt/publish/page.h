@@ -3,9 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "veldt/field/field.h"
 
@@ -23,12 +20,5 @@ struct Page {
 
 // Any picture or sound. The numbers are rounded as far as drawings stay the same (packed.h).
 Page page(const field::Field& field, const PageOptions& options = {});
-
-// `text` with &, < > " and ' as HTML has them, control characters and bytes that are not UTF-8 escaped.
-std::string in_html(const std::string& text);
-
-// `text` with each {{name}} replaced by its value.
-std::string filled(std::string_view text,
-                   const std::vector<std::pair<std::string_view, std::string_view>>& values);
 
 }  // namespace veldt::publish

@@ -12,7 +12,7 @@
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/shape.h"
-#include "veldt/publish/page.h"
+#include "veldt/publish/html.h"
 #include "veldt/publish/parts.h"
 #include "veldt/publish/texts.h"
 
@@ -134,6 +134,7 @@ bool write_pyramid(const field::Field& field, const std::string& folder, const P
                                        {"width", std::to_string(options.size.width)},
                                        {"height", std::to_string(options.size.height)},
                                        {"tile", std::to_string(options.tile)},
+                                       {"viewer", viewer_js},
                                        {"css", page_css}}));
   io::write_file(
       folder + "/tiles.dzi",

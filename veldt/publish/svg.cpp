@@ -13,7 +13,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
 #include "veldt/publish/curves.h"
-#include "veldt/publish/page.h"
+#include "veldt/publish/html.h"
 #include "veldt/publish/parts.h"
 #include "veldt/tensor/graph.h"
 

@@ -6,6 +6,7 @@
 
 namespace veldt::publish {
 
-extern const std::string_view page_html, page_css, core_js, page_js, sound_js, view_glsl, pyramid_html;
+extern const std::string_view page_html, page_css, core_js, page_js, sound_js, view_glsl, pyramid_html,
+    photograph_html, photograph_js, viewer_js;
 
 }  // namespace veldt::publish

@@ -1,6 +1,6 @@
 // Training with rounded weights (straight-through gradients, Bengio 2013), the bits of a layer's weights
 // being those of a Laplace distribution of their mean size.
-#include "veldt/codec/coordinate_training.h"
+#include "veldt/pack/coordinate_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,13 @@
 #include "veldt/optim/schedule.h"
 #include "veldt/tensor/graph.h"
 
-namespace veldt::codec {
+namespace veldt::pack {
 namespace {
+
+using codec::CoordinateLayer;
+using codec::CoordinateNetwork;
+using codec::kMostWeight;
+using codec::worth_of_step;
 
 constexpr double kHiddenOmega = 30;
 constexpr std::int64_t kBatch = 4096;
@@ -29,7 +34,7 @@ constexpr double kLogit = 4;
 
 int step_near(double worth, bool first, bool last) {
   int best = 0;
-  for (int step = 0; step < kSteps; ++step)
+  for (int step = 0; step < codec::kSteps; ++step)
     if (std::abs(std::log(worth_of_step(step, first, last) / worth)) <
         std::abs(std::log(worth_of_step(best, first, last) / worth)))
       best = step;
@@ -73,7 +78,7 @@ std::vector<Learned> new_layers(const CoordinateTraining& o, Size size, std::int
     layer.weight = rand({sizes[i + 1], sizes[i]}, rng, -bound, bound);
     const double shift = first ? std::numbers::pi / first_omega : 1 / std::sqrt(in) / kHiddenOmega;
     layer.bias = rand({sizes[i + 1]}, rng, -shift, shift);
-    const double wanted = (first ? 0.2 : last ? 0.02 : 0.04) * o.coarseness;
+    const double wanted = (first ? 0.2 : last ? 0.02 : 0.04);
     layer.step = step_near(wanted, first, last);
     layer.unit = worth_of_step(layer.step, first, last) / layer.omega;
     layer.weight.set_requires_grad();
@@ -130,19 +135,13 @@ class Sampler {
 
 }  // namespace
 
-double worth_of_step(int step, bool first, bool last) {
-  const double size = size_of_step(step);
-  if (last) return size / 65536;
-  return 2 * std::numbers::pi * size / (first ? 65536.0 : 1048576.0);
-}
-
 CoordinateNetwork train_coordinates(std::span<const std::uint8_t> pixels, Size size, std::int64_t channels,
                                     bool two_tones, const CoordinateTraining& o,
                                     FunctionRef<bool(double)> heard) {
-  if (o.widths.empty() || o.widths.size() > kMostHidden ||
-      *std::max_element(o.widths.begin(), o.widths.end()) > kMostWidth)
+  if (o.widths.empty() || o.widths.size() > codec::kMostHidden ||
+      *std::max_element(o.widths.begin(), o.widths.end()) > codec::kMostWidth)
     throw ConfigError("a network of coordinates cannot have these hidden layers",
-                      str("it has 1 to ", kMostHidden, " of at most ", kMostWidth, " units"),
+                      str("it has 1 to ", codec::kMostHidden, " of at most ", codec::kMostWidth, " units"),
                       "ask for fewer or narrower ones");
   Rng rng(o.seed);
   const std::vector<Learned> layers = new_layers(o, size, channels, rng);
@@ -176,7 +175,7 @@ CoordinateNetwork train_coordinates(std::span<const std::uint8_t> pixels, Size s
     Tensor loss = mlp_loss(places, dense, targets, how).loss;
     // Nats of a number whose errors have this mean square, but for a constant.
     if (!two_tones) loss = affine(log(affine(loss, 1, 1e-6)), 0.5, 0);
-    loss = loss + affine(bits, o.rate * std::numbers::ln2 / numbers, 0);
+    loss = loss + affine(bits, std::numbers::ln2 / numbers, 0);
     adam.zero_grad();
     loss.backward();
     adam.set_lr(schedule(step));
@@ -185,4 +184,4 @@ CoordinateNetwork train_coordinates(std::span<const std::uint8_t> pixels, Size s
   return in_steps(layers);
 }
 
-}  // namespace veldt::codec
+}  // namespace veldt::pack

@@ -1,16 +1,21 @@
 // From integers to the weights of a field, and its closing.
-#include "veldt/codec/coordinate_field.h"
+#include "veldt/pack/coordinate_field.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
-#include "veldt/codec/coordinate_training.h"
+#include "veldt/codec/unpack.h"
 #include "veldt/core/error.h"
 #include "veldt/field/closing.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 
-namespace veldt::codec {
+namespace veldt::pack {
 namespace {
+
+using codec::CoordinateLayer;
+using codec::CoordinatePicture;
 
 constexpr double kFieldOmega = 30;
 constexpr double kFieldTolerance = 0.3 / 255;  // of a level from its pixel
@@ -23,11 +28,11 @@ bool draws_by_network(const CoordinatePicture& picture) {
 field::FieldOptions options_of(const CoordinatePicture& picture) {
   field::FieldOptions o{.activation = field::Activation::siren,
                         .widths = {1},
-                        .channels = picture.pixels.size(2),
+                        .channels = picture.channels,
                         .first_omega = kFieldOmega,
                         .omega = kFieldOmega,
-                        .width = picture.pixels.size(1),
-                        .height = picture.pixels.size(0)};
+                        .width = picture.size.width,
+                        .height = picture.size.height};
   if (draws_by_network(picture)) {
     o.widths.clear();
     for (std::size_t i = 0; i + 1 < picture.network->layers.size(); ++i)
@@ -60,7 +65,7 @@ NamedTensors weights_of_field(const CoordinatePicture& picture, const field::Fie
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const CoordinateLayer& layer = layers[i];
     const bool last = i + 1 == layers.size();
-    const double worth = worth_of_step(layer.step, i == 0, last) / (last ? 1 : kFieldOmega);
+    const double worth = codec::worth_of_step(layer.step, i == 0, last) / (last ? 1 : kFieldOmega);
     std::vector<float> weight, bias;
     const auto add_unit = [&](std::int64_t unit, double gain, double shift) {
       const std::int32_t* const from = layer.weights.data() + unit * (layer.in + 1);
@@ -90,7 +95,9 @@ field::ImageField field_of(const CoordinatePicture& picture) {
   field.network().load_state_dict(weights);
   if (picture.is_exact) {
     // A field of two tones draws its own pixels in them; the closing is for what it draws between.
-    const Tensor pixels = affine(to(picture.pixels, DType::f32), 1 / 255.0, 0);
+    const Tensor bytes =
+        Tensor::from<std::uint8_t>({options.height, options.width, options.channels}, picture.pixels);
+    const Tensor pixels = affine(to(bytes, DType::f32), 1 / 255.0, 0);
     field::FieldOptions open = options;
     open.tones.clear();
     field::ImageField levels(open, 1);
@@ -101,4 +108,22 @@ field::ImageField field_of(const CoordinatePicture& picture) {
   return field;
 }
 
-}  // namespace veldt::codec
+field::ImageField packed_field(std::string_view bytes, const std::string& name) {
+  const codec::PackedHeader header =
+      codec::read_packed(bytes, name, std::numeric_limits<std::int64_t>::max());
+  if (header.size.width > kMostFieldPixels / header.size.height)
+    throw ConfigError(
+        "cannot make a field of " + name,
+        str("it is ", header.size.width, " x ", header.size.height, " pixels, more than ", kMostFieldPixels),
+        "take a part of it with veldt unpack --crop, or make it smaller with veldt resize");
+  if (header.family == codec::Family::drawing && header.complete)
+    return field_of(codec::read_coordinates(header.body, header.size, header.channels));
+  codec::Unpacked picture = codec::unpack(bytes, name);
+  CoordinatePicture pixels;
+  pixels.pixels = std::move(picture.pixels);
+  pixels.size = picture.size;
+  pixels.channels = picture.channels;
+  return field_of(pixels);
+}
+
+}  // namespace veldt::pack
