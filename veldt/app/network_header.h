@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "veldt/app/frame.h"
 #include "veldt/cli/context.h"
 
 namespace veldt::app {
