@@ -215,6 +215,7 @@
 #include "veldt/pack/pack_drawing.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/header.h"
+#include "veldt/publish/network_header.h"
 #include "veldt/publish/page.h"
 #include "veldt/publish/pyramid.h"
 #include "veldt/publish/svg.h"

@@ -129,6 +129,19 @@ TEST_F(QuantizeVerb, TakesWhatTrainingHasLearned) {
   const json& accuracy = report["scores"]["accuracy"];
   EXPECT_NEAR(accuracy["before"].get<double>(), accuracy["after"].get<double>(), 0.02) << report;
   EXPECT_GT(accuracy["after"].get<double>(), 0.8);
+  // From a network that has learned without it; its ranges are found by what it sees, and dropped again.
+  train("floats");
+  const Words more{"--data", dir_ / "", "--quiet", "--set", "train.steps=30", "--set"};
+  Ran further = run_veldt(Words{"train", dir_ / "floats", "--out", dir_ / "more"} + more +
+                          Words{"train.quantize=static"});
+  EXPECT_EQ(further.exit_code, 0) << further.err;
+  const json learned =
+      ran({"quantize", dir_ / "more", "--data", dir_ / "", "-o", dir_ / "q.safetensors"})["scores"];
+  EXPECT_NEAR(learned["accuracy"]["before"].get<double>(), learned["accuracy"]["after"].get<double>(), 0.02);
+  EXPECT_GT(learned["accuracy"]["after"].get<double>(), 0.8);
+  further = run_veldt(Words{"train", dir_ / "more", "--out", dir_ / "back"} + more +
+                      Words{"train.quantize=weights"});
+  EXPECT_EQ(further.exit_code, 0) << further.err;
   EXPECT_EQ(run_veldt({"train", dir_ / "t.toml", "--data", dir_ / "", "--out", dir_ / "no", "--set",
                        "train.quantize=3"})
                 .exit_code,

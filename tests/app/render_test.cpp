@@ -9,6 +9,7 @@
 #include "tests/io/faults.h"
 #include "tests/support/sanitizers.h"
 #include "veldt/field/image_field.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
 

@@ -213,6 +213,11 @@ TEST(Scheme, RefusesNumbersThatHaveNoMeaning) {
               }),
               HasSubstr("8.weight"));
   EXPECT_THAT(error_of<ConfigError>([&] { expect(network, {.folded = {{"0", "1"}}}); }), HasSubstr("'1'"));
+  nn::Sequential table{nn::Embedding(20, 64)};
+  EXPECT_THAT(error_of<ConfigError>([&] {
+                expect(table, {.weights = {{"0.weight", {4, QuantizedInput::floats}}}});
+              }),
+              HasSubstr("looked up"));
 }
 
 TEST(Links, PassBytesOnWithTheSameBits) {
@@ -270,28 +275,44 @@ TEST(Sensitivities, AreOfEachWeightByItself) {
   EXPECT_TRUE(array_equal(network(x).detach(), exact));  // nothing has stayed
 }
 
-// Four bits of a weight cost a network that was taught without them; training with them wins most of it back.
+// What training saw is what the integers compute, of both numbers of bits.
 TEST(Simulate, TrainsNetworksThatBecomeIntegersWithoutLoss) {
   Rng rng(3);
   const Tensor x = rand({256, 32}, rng, -1, 1), w = randn({32, 1}, rng), y = tanh(matmul(x, w));
-  Rng draws(5);
-  nn::Sequential network{nn::Linear(32, 64, draws), nn::Tanh(), nn::Linear(64, 1, draws)};
-  const Scheme scheme = planned(network, {});
-  simulate(network, scheme);
-  optim::Adam adam(network.named_parameters(), {.lr = 0.01});
-  for (int step = 0; step < 150; ++step) {
-    adam.zero_grad();
-    mse_loss(network(x), y).backward();
-    adam.step();
+  for (const int bits : {8, 4}) {
+    Rng draws(5);
+    nn::Sequential network{nn::Linear(32, 64, draws), nn::Tanh(), nn::Linear(64, 1, draws)};
+    const Scheme scheme = planned(network, {.bits = bits});
+    simulate(network, scheme);
+    optim::Adam adam(network.named_parameters(), {.lr = 0.01});
+    for (int step = 0; step < 150; ++step) {
+      adam.zero_grad();
+      mse_loss(network(x), y).backward();
+      adam.step();
+    }
+    const NoGrad off;
+    network.eval();
+    const Tensor simulated = network(x);
+    EXPECT_LT(mse_loss(simulated, y).item(), 0.02);
+    const Taught taught = end_simulation(network);
+    EXPECT_EQ(taught.scheme.weights, scheme.weights);
+    apply(network, taught.scheme, taught.ranges);
+    EXPECT_GT(decibels(simulated, network(x)), 40);
   }
-  const NoGrad off;
-  network.eval();
-  const Tensor simulated = network(x);
-  EXPECT_LT(mse_loss(simulated, y).item(), 0.02);
+}
+
+// An embedding's rows are rounded as the table's are.
+TEST(Simulate, LooksUpRowsAsTheTableHasThem) {
+  Rng rng(3);
+  nn::Sequential network{nn::Embedding(20, 16, rng)};
+  simulate(network, planned(network, {}));
+  const Tensor x = randint({5, 9}, rng, 0, 20), seen = network(x);
+  sum(square(seen)).backward();
+  EXPECT_GT(sum(abs(network.parameters()[0].grad())).item(), 0);
   const Taught taught = end_simulation(network);
-  EXPECT_EQ(taught.scheme.weights, scheme.weights);
   apply(network, taught.scheme, taught.ranges);
-  EXPECT_GT(decibels(simulated, network(x)), 40);
+  const NoGrad off;
+  EXPECT_TRUE(array_equal(seen.detach(), network(x)));
 }
 
 TEST(Fold, ANetworkWithoutNormsComputesTheSame) {

@@ -79,7 +79,8 @@ struct QuantizedCase {
   }
 };
 
-// Matrices; convolutions of 1 to 3 dimensions; groups, each channel by itself; sizes that fill no block.
+// Matrices; convolutions of 1 to 3 dimensions; groups, each channel by itself; sizes that fill no block; few
+// channels, of which several outputs fill one.
 const QuantizedCase kQuantizedCases[] = {
     {1, 1, 70, 33, {}, {}},
     {37, 1, 64, 40, {}, {}},
@@ -90,6 +91,8 @@ const QuantizedCase kQuantizedCases[] = {
     {2, 3, 4, 5, {7, 7}, {3, 3}, 1, 1},
     {2, 37, 1, 1, {9, 8}, {3, 3}, 2, 1},
     {1, 1, 3, 4, {4, 5, 6}, {2, 3, 2}, 1, 1},
+    {2, 1, 1, 6, {9, 12}, {5, 5}, 1, 2},
+    {2, 1, 6, 16, {5, 9}, {3, 2}, 1, 0},
 };
 
 // Numbers are bytes times a power of two, so that all of this is exact in floats.

@@ -9,7 +9,10 @@
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/ops/close.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::nn {
 namespace {
@@ -23,6 +26,22 @@ TEST(Pooling, LeadsFromPicturesToClasses) {
   EXPECT_EQ(model(zeros({5, 1, 28, 28})).shape(), (Shape{5, 10}));
   EXPECT_THAT(model.description(), testing::AllOf(HasSubstr("MaxPool2d(2)"), HasSubstr("AvgPool2d([2, 1])"),
                                                   HasSubstr("AdaptiveAvgPool2d(3)"), HasSubstr("Flatten")));
+}
+
+// Bytes between layers of integers, of few channels and of many.
+TEST(Pooling, TheLargestByteIsTheLargestNumbers) {
+  Rng rng(1);
+  for (const std::int64_t channels : {3, 40}) {
+    const Tensor x = to(randint({2, channels, 9, 8}, rng, 0, 256), DType::u8);
+    for (const MaxPoolOptions& o :
+         {MaxPoolOptions{}, MaxPoolOptions{.stride = 1}, MaxPoolOptions{.stride = {{3, 2}}},
+          MaxPoolOptions{.stride = 2, .dilation = 2}}) {
+      const MaxPool2d pool({3, 2}, o);
+      const Tensor y = pool(x);
+      EXPECT_EQ(y.dtype(), DType::u8);
+      EXPECT_TRUE(array_equal(to(y, DType::f32), pool(to(x, DType::f32))));
+    }
+  }
 }
 
 TEST(Pooling, ServesOtherNumbersOfDimensions) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "veldt/app/inputs.h"
+#include "veldt/app/network_header.h"
 #include "veldt/app/onnx_files.h"
 #include "veldt/app/publish.h"
 #include "veldt/app/verbs.h"
@@ -162,14 +163,16 @@ ExportedNetwork network_to_export(const std::string& path) {
 
 int export_network(const ExportFlags& flags, Context& context) {
   if (!flags.output.ends_with(".onnx"))
-    throw UsageError(fmt::format("cannot write {}", flags.output),
-                     fmt::format("networks are written as .onnx, and fields also as {}", kPublishedEndings),
-                     io::is_picture_name(flags.output)
-                         ? fmt::format("a picture of a field is drawn by veldt render: veldt render {} -o {}",
-                                       flags.model, flags.output)
-                     : io::ending_of(flags.output).empty()
-                         ? fmt::format("write {}/ for tiles, or give it one of these endings", flags.output)
-                         : "give it one of these endings");
+    throw UsageError(
+        fmt::format("cannot write {}", flags.output),
+        fmt::format("networks are written as .onnx, quantised ones also as .h, and fields also as {}",
+                    kPublishedEndings),
+        io::is_picture_name(flags.output)
+            ? fmt::format("a picture of a field is drawn by veldt render: veldt render {} -o {}", flags.model,
+                          flags.output)
+        : io::ending_of(flags.output).empty()
+            ? fmt::format("write {}/ for tiles, or give it one of these endings", flags.output)
+            : "give it one of these endings");
   check_output(flags.output, "--output", {flags.model}, context);
   ExportedNetwork network = network_to_export(flags.model);
   if (flags.batch > 0) {
@@ -213,10 +216,10 @@ Run add_export(VerbOptions& verb, Context& context) {
            "a packed "
            "picture (.vp)")
       .required();
-  add_path(verb, "-o,--output", flags->output,
-           "the file to write: .onnx; of a field also .html (a page), .h (C++), .glsl, .svg (two tones), or "
-           "FOLDER/ "
-           "(tiles)")
+  add_path(
+      verb, "-o,--output", flags->output,
+      "the file to write: .onnx; of a quantised network also .h (C++); of a field also .html (a page), .h, "
+      ".glsl, .svg (two tones), or FOLDER/ (tiles)")
       .required();
   add_count(verb, "--batch", flags->batch, {.least = 1},
             "for batches of this size alone, not of any: for networks whose steps depend on it");
@@ -232,10 +235,18 @@ Run add_export(VerbOptions& verb, Context& context) {
       "  veldt export cub.safetensors -o cub.h             one C++17 header: float3 field(float x, float y)\n"
       "  veldt export cub.safetensors -o cub.svg           outlines of a drawing of two tones\n"
       "  veldt export photo.safetensors -o photo/ --size 2000    tiles of every scale, with a page\n"
+      "  veldt export mnist_int8.safetensors -o digits.h   one C++11 header of a quantised network, for a "
+      "microcontroller\n"
       "  veldt export resnet18.safetensors -o r.onnx       a network that veldt import --as made\n");
   return [flags, &context] {
     if (flags->batch > 0 && is_published(flags->output))
       throw UsageError("--batch does not fit this output", "batches are of ONNX", "leave it out");
+    if (flags->output.ends_with(".h") && !holds_field(flags->model)) {
+      if (!flags->size.sides.empty() || flags->size.scale)
+        throw UsageError("a network has no size in pixels", "--size and --scale are of tiles",
+                         "leave them out");
+      return export_network_header(flags->model, flags->output, context);
+    }
     return is_published(flags->output) ? publish_field(flags->model, flags->output, flags->size, context)
                                        : export_network(*flags, context);
   };

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
+#include "veldt/compress/quantize.h"
 #include "veldt/core/error.h"
 #include "veldt/recipe/distilling.h"
 #include "veldt/recipe/known.h"
@@ -19,6 +21,26 @@
 namespace veldt::app {
 namespace {
 
+// What a model file holds, as the state of a network that may learn for other integers than the file's did:
+// ranges of inputs (train.quantize) are taken over where both have them, and begin anew where `model` alone
+// does.
+NamedTensors state_for(nn::Module& model, nn::Module& start) {
+  const auto ranges_in = [](nn::Module& network) {
+    std::map<std::string, Tensor> ranges;
+    for (const compress::PlacedWeight& w : compress::weights_of(network))
+      if (w.part.weight->simulated_range().defined())
+        ranges.emplace(w.name + "_range", w.part.weight->simulated_range());
+    return ranges;
+  };
+  const auto wanted = ranges_in(model), given = ranges_in(start);
+  NamedTensors state = start.state_dict();
+  std::erase_if(state,
+                [&](const NamedTensor& t) { return given.contains(t.name) && !wanted.contains(t.name); });
+  for (const auto& [name, range] : wanted)
+    if (!given.contains(name)) state.push_back({name, range});
+  return state;
+}
+
 // The values that the network learns on from: those of a model file, or what its recipe begins with.
 void begin_weights(const Taught& taught, const recipe::Data& data, nn::Graph& model) {
   if (!taught.start) {
@@ -30,7 +52,8 @@ void begin_weights(const Taught& taught, const recipe::Data& data, nn::Graph& mo
   as_frozen.from.clear();  // the model has learned since
   recipe::begin_known(as_frozen, model);
   try {
-    model.load_state_dict(taught.start->model.state_dict());
+    nn::Graph start = taught.start->model;
+    model.load_state_dict(state_for(model, start));
   } catch (const Error& e) {
     throw UsageError(fmt::format("{} cannot be taught further like this", taught.path),
                      fmt::format("its weights do not fit the network: {}", e.why()),

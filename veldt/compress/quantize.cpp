@@ -155,8 +155,13 @@ Scheme quantize(nn::Module& network, const QuantizeOptions& options, const std::
 
 void expect(nn::Module& network, const Scheme& scheme) {
   expect_folded(network, scheme.folded);
-  for_scheme(network, scheme,
-             [](const PlacedWeight& w, const WeightFormat& format) { w.part.weight->expect(format); });
+  for_scheme(network, scheme, [](const PlacedWeight& w, const WeightFormat& format) {
+    if (w.part.use == Use::table && format != WeightFormat{8, QuantizedInput::floats})
+      throw ConfigError(str("the rows of '", w.name, "' cannot be looked up as the file has them"),
+                        "a table has integers of 8 bits, and nothing is multiplied by it",
+                        "quantize the network again");
+    w.part.weight->expect(format);
+  });
   set_links(network, scheme.links);
 }
 

@@ -19,9 +19,34 @@ constexpr const char* kOfIntegers = "a layer of integers";
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
+// Neighbouring outputs of a line as one, of so many times the channels: its window reaches over all of
+// theirs, and weights are 0 where one reads nothing. Channels last, both lie in memory as one by one.
+ConvSizes joined(ConvSizes s, std::int64_t count) {
+  s.kernel[2] += (count - 1) * s.stride[2];
+  s.stride[2] *= count;
+  s.out[2] /= count;
+  s.c_out *= count;
+  return s;
+}
+
+// How many, so that few channels fill the columns of a block: the fewest blocks of terms for each output,
+// with one more for what is around a product, and as many again to gather.
+std::int64_t best_joined(const ConvSizes& s) {
+  if (s.groups > 1 || s.taps() == 1 || s.dilation[2] != 1) return 1;
+  const auto cost = [&](std::int64_t count) {
+    const std::int64_t steps = (joined(s, count).depth() + kInt8Depth - 1) / kInt8Depth;
+    return static_cast<double>(2 * steps + 1) / static_cast<double>(count);
+  };
+  std::int64_t best = 1;
+  for (std::int64_t count = 2; count * s.c_out <= kInt8Block && count <= s.out[2]; ++count)
+    if (s.out[2] % count == 0 && cost(count) < cost(best)) best = count;
+  return best;
+}
+
 // The weights in the order of the products, and their sums.
 struct PackedInt8 {
   bool depthwise = false;
+  std::int64_t joined = 1;            // outputs
   std::int64_t depth = 0;             // terms of a sum, filled up
   std::int64_t columns = 0;           // of a group, filled up
   std::vector<std::int8_t> panels;    // [groups][columns / 32][depth / 4][32][4]; depthwise: [taps][channels]
@@ -31,14 +56,17 @@ struct PackedInt8 {
 
 bool is_depthwise(const ConvSizes& s) { return s.groups > 1 && s.c_in == 1 && s.c_out == 1; }
 
-std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, const View& w, const View& scale,
-                                         const View* bias) {
+// `s`: of the outputs one by one.
+std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, std::int64_t count, const View& w,
+                                         const View& scale, const View* bias) {
   auto p = std::make_shared<PackedInt8>();
   const auto* from = w.as<const std::int8_t>();
+  const ConvSizes wide = joined(s, count);
   const std::int64_t taps = s.taps(), terms = s.depth();
   p->depthwise = is_depthwise(s);
-  p->columns = p->depthwise ? 1 : rounded_up(s.c_out, kInt8Block);
-  p->depth = rounded_up(terms, kInt8Depth);
+  p->joined = count;
+  p->columns = p->depthwise ? 1 : rounded_up(wide.c_out, kInt8Block);
+  p->depth = rounded_up(wide.depth(), kInt8Depth);
   const auto all = static_cast<std::size_t>(s.groups * p->columns);
   const std::size_t whole = all + kInt8Block;  // finish_row() reads whole registers
   p->sums.assign(whole, 0);
@@ -47,8 +75,8 @@ std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, const View& w, cons
   p->panels.assign(
       p->depthwise ? static_cast<std::size_t>(taps * s.groups) : all * static_cast<std::size_t>(p->depth), 0);
   for (std::int64_t g = 0; g < s.groups; ++g)
-    for (std::int64_t j = 0; j < s.c_out; ++j) {
-      const std::int64_t channel = g * s.c_out + j;
+    for (std::int64_t j = 0; j < wide.c_out; ++j) {
+      const std::int64_t channel = g * s.c_out + j % s.c_out, right = j / s.c_out * s.stride[2];
       const auto at = static_cast<std::size_t>(g * p->columns + j);
       p->scales[at] = scale.as<const float>()[channel];
       if (bias) p->biases[at] = bias->as<const float>()[channel];
@@ -63,18 +91,21 @@ std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, const View& w, cons
           p->panels.data() + (g * p->columns + j / kInt8Block * kInt8Block) * p->depth + j % kInt8Block * 4;
       for (std::int64_t t = 0; t < taps; ++t)
         for (std::int64_t c = 0; c < s.c_in; ++c) {
-          const std::int64_t k = t * s.c_in + c;
+          const std::int64_t tap = t / s.kernel[2] * wide.kernel[2] + t % s.kernel[2] + right,
+                             k = tap * s.c_in + c;
           panel[k / 4 * 4 * kInt8Block + k % 4] = row[c * taps + t];
         }
     }
   return p;
 }
 
-std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s, const View& w,
-                                               const View& scale, const View* bias) {
+std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s,
+                                               std::int64_t count, const View& w, const View& scale,
+                                               const View* bias) {
   const std::scoped_lock lock(layer.kept->mutex);
-  if (!layer.kept->made || layer.kept->state != layer.state) {
-    layer.kept->made = std::const_pointer_cast<PackedInt8>(packed(s, w, scale, bias));
+  const auto made = std::static_pointer_cast<const PackedInt8>(layer.kept->made);
+  if (!made || layer.kept->state != layer.state || made->joined != count) {
+    layer.kept->made = std::const_pointer_cast<PackedInt8>(packed(s, count, w, scale, bias));
     layer.kept->state = layer.state;
   }
   return std::static_pointer_cast<const PackedInt8>(layer.kept->made);
@@ -252,10 +283,11 @@ class QuantizedCall {
   QuantizedCall(const QuantizedConv& layer, const View& x, const View& w, const View& scale, const View* bias,
                 const View* input, const View* output, const View& out)
       : layer_(layer),
-        sizes_(layer.layout, ConvViews(ConvPart::output, x, w, out)),
+        plain_(layer.layout, ConvViews(ConvPart::output, x, w, out)),
+        sizes_(joined(plain_, best_joined(plain_))),
         output_(output),
         out_(out),
-        weights_(kept_weights(layer, sizes_, w, scale, bias)),
+        weights_(kept_weights(layer, plain_, sizes_.c_out / plain_.c_out, w, scale, bias)),
         input_(sizes_, weights_->depth, x, input),
         kernels_(int8_kernels()) {}
 
@@ -270,7 +302,7 @@ class QuantizedCall {
             : std::min(panels, (2 * threads + blocks * sizes_.groups - 1) / (blocks * sizes_.groups));
     const std::int64_t tasks = blocks * sizes_.groups * parts;
     constexpr double kSmallWork = 1 << 18;  // operations that no second thread is worth
-    parallel_for(tasks, sizes_.flops() < kSmallWork ? tasks : 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(tasks, plain_.flops() < kSmallWork ? tasks : 1, [&](std::int64_t begin, std::int64_t end) {
       kernels_.begin();
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t part = i % parts, group = i / parts % sizes_.groups;
@@ -329,7 +361,7 @@ class QuantizedCall {
   }
 
   const QuantizedConv& layer_;
-  ConvSizes sizes_;
+  ConvSizes plain_, sizes_;  // of outputs one by one, and joined
   const View* output_;
   const View& out_;
   std::shared_ptr<const PackedInt8> weights_;

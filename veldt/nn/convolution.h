@@ -44,6 +44,12 @@ template <int kDims> class Conv : public Module, public Quantizable {
 
   Tensor weight() const { return weight_.numbers(); }  // of integers, the floats that they stand for
   const Tensor& bias() const { return bias_; }         // undefined without one
+  // Of a call. A derived layer may pad each input in another way.
+  ConvOptions options() const {
+    ConvOptions o = options_;
+    o.groups = groups();
+    return o;
+  }
 
  protected:
   // For layers with another padding for each input.

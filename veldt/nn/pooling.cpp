@@ -30,19 +30,23 @@ bool pools_bytes(const Tensor& x, const MaxPoolOptions& o) {
 bool fits(const Tensor& x, const Shape& kernel, const Shape& apart) {
   return x.size(2) > apart[0] * (kernel[0] - 1) && x.size(3) > apart[1] * (kernel[1] - 1);
 }
+// The largest of `size` elements along `dim`, `apart` from each other, at each `stride`. `dense`: of windows
+// everywhere, of which some are taken, because elements that lie in memory one after the other are faster.
+Tensor largest_along(const Tensor& x, int dim, std::int64_t size, std::int64_t apart, std::int64_t stride,
+                     bool dense) {
+  const std::int64_t out = (x.size(dim) - apart * (size - 1) - 1) / stride + 1, span = (out - 1) * stride + 1;
+  Tensor most;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const Tensor part = slice(x, dim, i * apart, i * apart + span, dense ? 1 : stride);
+    most = most.defined() ? maximum(most, part) : part;
+  }
+  return dense && stride > 1 ? slice(most, dim, 0, span, stride) : most;
+}
 Tensor largest_bytes(const Tensor& x, const PerDim& given, const MaxPoolOptions& o) {
   const Shape kernel = given.of(2), stride = o.stride ? o.stride->of(2) : kernel, apart = o.dilation.of(2);
-  Shape out;
-  for (int d = 0; d < 2; ++d) out.push_back((x.size(2 + d) - apart[d] * (kernel[d] - 1) - 1) / stride[d] + 1);
-  Tensor most;
-  for (std::int64_t i = 0; i < kernel[0]; ++i)
-    for (std::int64_t j = 0; j < kernel[1]; ++j) {
-      const std::int64_t top = i * apart[0], left = j * apart[1];
-      const Tensor rows = slice(x, 2, top, top + (out[0] - 1) * stride[0] + 1, stride[0]);
-      const Tensor part = slice(rows, 3, left, left + (out[1] - 1) * stride[1] + 1, stride[1]);
-      most = most.defined() ? maximum(most, part) : part;
-    }
-  return most;
+  constexpr std::int64_t kFewChannels = 32;  // bytes in a row that are worth a walk of their own
+  const Tensor rows = largest_along(x, 2, kernel[0], apart[0], stride[0], false);
+  return largest_along(rows, 3, kernel[1], apart[1], stride[1], x.size(1) < kFewChannels);
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ template <int kDims> class MaxPool : public Module {
   Tensor forward(const Tensor& x) const override;
   std::string title() const override;
 
+  const PerDim& kernel() const { return kernel_; }
+  const MaxPoolOptions& options() const { return options_; }
+
  private:
   PerDim kernel_;
   MaxPoolOptions options_;
@@ -24,6 +27,9 @@ template <int kDims> class AvgPool : public Module {
   explicit AvgPool(PerDim kernel, AvgPoolOptions options = {});
   Tensor forward(const Tensor& x) const override;
   std::string title() const override;
+
+  const PerDim& kernel() const { return kernel_; }
+  const AvgPoolOptions& options() const { return options_; }
 
  private:
   PerDim kernel_;

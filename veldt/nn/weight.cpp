@@ -363,7 +363,16 @@ Tensor Weight::convolve(int dims, const Tensor& x, const Tensor& bias, const Con
 }
 
 Tensor Weight::rows(const Tensor& index) const {
-  if (!is_quantized()) return index_select(is_simulated() ? seen() : floats_, 0, index);
+  if (!is_quantized()) {
+    const Tensor found = index_select(floats_, 0, index);
+    if (!is_simulated()) return found;
+    Tensor scale;  // of each row
+    {
+      const NoGrad off;
+      scale = scales_of(contiguous(found.detach()), 8);
+    }
+    return fake_quantize(found, scale, {}, kWeightRange);
+  }
   const NoGrad off;
   return to(index_select(values_, 0, index), scale_.dtype()) * unsqueeze(index_select(scale_, 0, index), 1);
 }

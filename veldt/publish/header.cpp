@@ -349,15 +349,15 @@ class HeaderWriter {
 
 }  // namespace
 
-std::string cpp_name(const std::string& text) {
+std::string cpp_name(const std::string& text, const std::string& ending) {
   std::string out;
   for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   // Keywords, and names that <cmath> declares (exp, y0), stop to be such by the ending.
-  if (!out.ends_with("field")) out += "_field";
-  if (std::isdigit(static_cast<unsigned char>(out[0]))) out = "field_" + out;
+  if (!out.ends_with(ending)) out += "_" + ending;
+  if (std::isdigit(static_cast<unsigned char>(out[0]))) out = ending + "_" + out;
   // Names that begin with an underscore, or have two, belong to the compiler.
   for (std::size_t at; (at = out.find("__")) != std::string::npos;) out.erase(at, 1);
-  return out[0] == '_' ? "field" + out : out;
+  return out[0] == '_' ? ending + out : out;
 }
 
 std::string header(const field::Field& field, const std::string& name) {

@@ -15,7 +15,7 @@ namespace veldt::publish {
 std::string header(const field::Field& field, const std::string& name);
 
 // A name of C++ made of any text: "lion cub.v2" -> "lion_cub_v2_field". It ends
-// in "field" always, so that no keyword and no name of <cmath> is hit.
-std::string cpp_name(const std::string& text);
+// in `ending` always, so that no keyword and no name of <cmath> is hit.
+std::string cpp_name(const std::string& text, const std::string& ending = "field");
 
 }  // namespace veldt::publish
