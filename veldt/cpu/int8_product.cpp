@@ -54,7 +54,13 @@ void product(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::
              const std::int8_t* panel, std::int32_t* c) {
   thread_local Room<std::int16_t> room;
   std::int16_t* const wide = room.of(kInt8Block * depth, "a product of integers");
-  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * a_row, depth, wide + r * depth);
+  const hn::ScalableTag<std::int16_t> d16;
+  const hn::ScalableTag<std::int32_t> d32;
+  const hn::Rebind<std::uint8_t, decltype(d16)> d8;
+  const auto wide_lanes = static_cast<std::int64_t>(hn::Lanes(d16)), lanes = wide_lanes / 2;
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t k = 0; k < depth; k += wide_lanes)
+      hn::StoreU(hn::PromoteTo(d16, hn::LoadU(d8, a + r * a_row + k)), d16, wide + r * depth + k);
   HWY_ALIGN std::int32_t sums[4 * 2 * kInt8Block];
   for (std::int64_t r = 0; r < rows; r += 4) {
     const std::int64_t count = std::min<std::int64_t>(4, rows - r);
@@ -64,9 +70,11 @@ void product(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::
       for (std::int64_t i = 0; i < count; ++i)
         accumulate<1>(wide + (r + i) * depth, depth, depth, panel, sums + i * 2 * kInt8Block);
     for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t j = 0; j < kInt8Block; ++j) {
+      for (std::int64_t j = 0; j < kInt8Block; j += lanes) {
         const std::int32_t* const two = sums + (i * kInt8Block + j) * 2;
-        c[(r + i) * kInt8Block + j] = two[0] + two[1];
+        const auto low = hn::LoadU(d32, two), high = hn::LoadU(d32, two + lanes);
+        hn::StoreU(hn::Add(hn::ConcatEven(d32, high, low), hn::ConcatOdd(d32, high, low)), d32,
+                   c + (r + i) * kInt8Block + j);
       }
   }
 }
