@@ -90,13 +90,13 @@ bool has_vnni() {
 }  // namespace
 
 const Int8Kernels* vnni_int8_kernels() {
-  static constexpr Int8Kernels kernels{"VNNI", without_tiles, without_tiles, product_by_vnni};
+  static constexpr Int8Kernels kernels{"VNNI", 4, without_tiles, without_tiles, product_by_vnni};
   static const bool there = has_vnni();
   return there ? &kernels : nullptr;
 }
 
 const Int8Kernels* amx_int8_kernels() {
-  static constexpr Int8Kernels kernels{"AMX", amx::begin, amx::end, product_by_amx};
+  static constexpr Int8Kernels kernels{"AMX", kInt8Depth, amx::begin, amx::end, product_by_amx};
   static const bool there = has_vnni() && amx::has(amx::kInt8) && amx::tiles_are_lent();
   return there ? &kernels : nullptr;
 }

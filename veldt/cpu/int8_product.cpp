@@ -52,21 +52,30 @@ HWY_INLINE void accumulate(const std::int16_t* a, std::int64_t a_row, std::int64
 
 void product(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
              const std::int8_t* panel, std::int32_t* c) {
+  const std::int64_t row = (depth + kInt8Depth - 1) / kInt8Depth * kInt8Depth;
   thread_local Room<std::int16_t> room;
-  std::int16_t* const wide = room.of(kInt8Block * depth, "a product of integers");
-  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * a_row, depth, wide + r * depth);
+  std::int16_t* const wide = room.of(kInt8Block * row, "a product of integers");
+  const hn::ScalableTag<std::int16_t> d16;
+  const hn::ScalableTag<std::int32_t> d32;
+  const hn::Rebind<std::uint8_t, decltype(d16)> d8;
+  const auto wide_lanes = static_cast<std::int64_t>(hn::Lanes(d16)), lanes = wide_lanes / 2;
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t k = 0; k < depth; k += wide_lanes)
+      hn::StoreU(hn::PromoteTo(d16, hn::LoadU(d8, a + r * a_row + k)), d16, wide + r * row + k);
   HWY_ALIGN std::int32_t sums[4 * 2 * kInt8Block];
   for (std::int64_t r = 0; r < rows; r += 4) {
     const std::int64_t count = std::min<std::int64_t>(4, rows - r);
     if (count == 4)
-      accumulate<4>(wide + r * depth, depth, depth, panel, sums);
+      accumulate<4>(wide + r * row, row, depth, panel, sums);
     else
       for (std::int64_t i = 0; i < count; ++i)
-        accumulate<1>(wide + (r + i) * depth, depth, depth, panel, sums + i * 2 * kInt8Block);
+        accumulate<1>(wide + (r + i) * row, row, depth, panel, sums + i * 2 * kInt8Block);
     for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t j = 0; j < kInt8Block; ++j) {
+      for (std::int64_t j = 0; j < kInt8Block; j += lanes) {
         const std::int32_t* const two = sums + (i * kInt8Block + j) * 2;
-        c[(r + i) * kInt8Block + j] = two[0] + two[1];
+        const auto low = hn::LoadU(d32, two), high = hn::LoadU(d32, two + lanes);
+        hn::StoreU(hn::Add(hn::ConcatEven(d32, high, low), hn::ConcatOdd(d32, high, low)), d32,
+                   c + (r + i) * kInt8Block + j);
       }
   }
 }
@@ -191,7 +200,7 @@ void dispatched(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, st
 }  // namespace
 
 const Int8Kernels& portable_int8_kernels() {
-  static constexpr Int8Kernels kernels{"Highway", nothing_to_begin, nothing_to_begin, dispatched};
+  static constexpr Int8Kernels kernels{"Highway", 4, nothing_to_begin, nothing_to_begin, dispatched};
   return kernels;
 }
 

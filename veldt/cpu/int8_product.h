@@ -11,12 +11,13 @@ inline constexpr std::int64_t kInt8Depth = 64;  // terms are multiples of it, fi
 
 struct Int8Kernels {
   const char* name;
+  std::int64_t step;  // `depth` below is a multiple of it
   // Around products of a thread.
   void (*begin)();
   void (*end)();
   // c[r][j] = sum over k of a[r][k] w[j][k], exactly, for up to 32 rows of `a`, `a_row` bytes apart, and 32
   // columns; c: 32 rows of 32, of which those beyond `rows` may be written. panel: [depth / 4][32][4]. Reads
-  // 32 rows of `a`.
+  // 32 rows of `a`, up to a multiple of kInt8Depth bytes each.
   void (*product)(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
                   const std::int8_t* panel, std::int32_t* c);
 };

@@ -334,10 +334,10 @@ class QuantizedCall {
     Affine8 affine[kInt8Block];
     for (std::int64_t r = 0; r < count; ++r) affine[r] = input_.affine((first + r) / sizes_.outputs());
     alignas(64) std::int32_t sums[kInt8Block * kInt8Block];
+    const std::int64_t depth = rounded_up(sizes_.depth(), kernels_.step);
     for (; panel < end; ++panel) {
       const std::int64_t j = panel * kInt8Block, at = group * weights_->columns + j;
-      kernels_.product(rows, stride, count, weights_->depth, weights_->panels.data() + at * weights_->depth,
-                       sums);
+      kernels_.product(rows, stride, count, depth, weights_->panels.data() + at * weights_->depth, sums);
       finish(sums, first, count, affine, group * sizes_.c_out + j, at,
              std::min(kInt8Block, sizes_.c_out - j));
     }
