@@ -27,12 +27,14 @@ using codec::Networks;
 constexpr double kLatentRate = 0.12, kNetworkRate = 6e-3;
 // A change of a number of the networks by d is taken to cost kChangeBits log(1 + d / kSmallChange) bits.
 constexpr float kChangeBits = 4, kSmallChange = 0.05f;
-// Shares of the steps: after the first the networks are as the file has them, and the latents alone learn; up
-// to the second lambda follows the size.
-constexpr double kFrozen = 0.6, kSteering = 0.9;
-constexpr int kFinestShift = 3;
+// Shares of the steps: after the first the networks are as the file has them, and the latents alone learn;
+// between the others lambda follows the size.
+constexpr double kFrozen = 0.6, kSteersFrom = 0.1, kSteersUpTo = 0.92;
+constexpr std::int64_t kLooks = 60;  // at the size on the way
+constexpr double kGain = 0.2;
+constexpr int kFinestShift = 3, kUsualShift = 7;
 constexpr std::size_t kGroupsOfAModel = 7;
-constexpr double kLeastLambda = 1e-6, kMostLambda = 0.5;
+constexpr double kLeastLambda = 1e-6, kMostLambda = 0.1;
 
 // What the base networks were learned at.
 constexpr std::array<double, codec::kBaseNetworks> kBaseLambdas = {1e-3, 1.6e-2, 2e-4};
@@ -72,17 +74,14 @@ class Packer {
       how.seed = options_.seed + static_cast<std::uint32_t>(s);
       if (!coded_ && done >= kFrozen) freeze();
       Networks<float> gradient{};
-      const Cost cost = learner_.differentiate(networks_, how, lambda_, coded_ ? nullptr : &gradient);
+      learner_.differentiate(networks_, how, lambda_, coded_ ? nullptr : &gradient);
       learner_.update(kLatentRate * falling, lambda_);
       if (!coded_) {
         add_cost_of_changes(base, gradient);
         adam.step(networks_, gradient, kNetworkRate * falling);
       }
-      const double bpp = cost.bits / learner_.pixels();
-      steer(s, bpp, decibels(cost.square_error));
-      if (!heard(
-              {s + 1, options_.steps, bpp + network_bits_ / learner_.pixels(), decibels(cost.square_error)}))
-        break;
+      if (s % std::max<std::int64_t>(options_.steps / kLooks, 1) == 0) look(done);
+      if (!heard({s + 1, options_.steps, bpp_ + network_bits_ / learner_.pixels(), psnr_})) break;
     }
     if (!coded_) freeze();
   }
@@ -163,15 +162,23 @@ class Packer {
                                  : learner_.error_again(floats.synthesis);
   }
 
-  void steer(std::int64_t step, double bpp, double psnr) {
-    constexpr std::int64_t kBegin = 50;
-    if (step < kBegin || static_cast<double>(step) > kSteering * static_cast<double>(options_.steps)) return;
-    // The latents follow a change of lambda within some tens of steps.
-    const double more =
-        options_.psnr ? (psnr - *options_.psnr) / 10 * std::numbers::ln10 : std::log(bpp / target());
-    const double off = std::clamp(more, -1.0, 1.0);
-    const double gain = std::clamp(15 / static_cast<double>(options_.steps), 0.005, 0.06);
-    lambda_ = std::clamp(lambda_ * std::exp(gain * off), kLeastLambda, kMostLambda);
+  // Measures what the latents are rounded to, and steers lambda towards what was asked for. What is not
+  // learned yet is expected as pictures usually learn it: bits fall, and decibels grow.
+  void look(double done) {
+    const Cost cost = learner_.measure(networks_, {.soft = false});
+    bpp_ = cost.bits / learner_.pixels();
+    psnr_ = decibels(cost.square_error);
+    if (!coded_) {
+      Coded about;
+      about.shifts.fill(kUsualShift);
+      about.networks = rounded(codec::base_networks(base_), codec::to_integers(networks_), about.shifts);
+      network_bits_ = bits_of(about);
+    }
+    if (done < kSteersFrom || done > kSteersUpTo) return;
+    const double left = std::pow(1 - done, 1.5);
+    const double more = options_.psnr ? (psnr_ + 1.3 * left - *options_.psnr) / 10 * std::numbers::ln10
+                                      : std::log(bpp_ / (1 + 0.4 * left) / target());
+    lambda_ = std::clamp(lambda_ * std::exp(kGain * std::clamp(more, -1.0, 1.0)), kLeastLambda, kMostLambda);
   }
 
   // What is left for the latents.
@@ -190,7 +197,8 @@ class Packer {
   double lambda_;
   int base_;
   Networks<float> networks_;
-  double network_bits_ = 8 * 1000;  // until they are coded
+  double network_bits_ = 0;    // about, until they are coded
+  double bpp_ = 0, psnr_ = 0;       // of the last look
   std::optional<Coded> coded_;
 };
 
