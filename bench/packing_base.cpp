@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,16 @@ constexpr double kLatentRate = 0.12, kNetworkRate = 6e-3;
 constexpr codec::Shifts kShifts{};  // whole numbers as they are
 
 Networks<float> networks_of(const std::string& from) {
-  if (from.size() == 1) return codec::to_floats(codec::base_networks(std::atoi(from.c_str())));
+  for (int i = 0; i < codec::kBaseNetworks; ++i)
+    if (from == std::to_string(i)) return codec::to_floats(codec::base_networks(i));
   std::ifstream file(from);
   std::string text;
   for (std::string line; std::getline(file, line);) text += line;
-  const std::string bytes = from_base64(text).value();
+  const std::optional<std::string> decoded = from_base64(text);
+  if (text.empty() || !decoded)
+    throw ConfigError("cannot begin with " + from, "it is neither a base network nor a file of one",
+                      str("give 0 to ", codec::kBaseNetworks - 1, ", or what this program wrote"));
+  const std::string& bytes = *decoded;
   codec::RangeDecoder in(bytes);
   return codec::to_floats(codec::decode_networks(in, Networks<std::int32_t>{}));
 }
@@ -60,6 +66,9 @@ std::deque<pack::Learner> crops_of(const std::vector<std::string>& paths, std::s
   Rng rng(7);
   std::deque<pack::Learner> crops;
   for (std::size_t i = 0; crops.size() < count; ++i) {
+    if (i >= 2 * paths.size() && crops.empty())
+      throw ConfigError("cannot take crops", "no picture has three channels and 256 x 256 pixels",
+                        "give photographs");
     Tensor picture = to(io::read_image(paths[i % paths.size()]), DType::f32);  // [height, width, 3], 0 to 1
     if (picture.size(2) != 3) continue;
     if (i / paths.size() % 2 == 0 && std::min(picture.size(0), picture.size(1)) >= 2 * kSide)

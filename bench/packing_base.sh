@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Learns the networks that packed photographs begin with again, and writes them into the source. About 20 minutes.
+# Learns the networks that packed photographs begin with further, and writes them into the source. About 20 minutes.
 # Usage: bench/packing_base.sh BENCH_PACKING_BASE PICTURE...
-# Files packed before cannot be read afterwards: the numbers belong to the format.
+# The numbers belong to the format: raise kVersion of veldt/codec/packed_file.cpp with them.
 set -euo pipefail
 program=$(realpath "$1")
 shift

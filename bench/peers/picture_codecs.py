@@ -126,8 +126,8 @@ def chart(means, path):
 
 def table(options):
     curves = json.loads(Path(options.json).read_text())
-    pictures = set.intersection(*(set(c) for c in curves.values()))
     curves.update(published(text) for text in options.published)
+    pictures = set.intersection(*(set(c) for c in curves.values()))
     print(f"{len(pictures)} pictures; mean PSNR at bits a pixel of", *AT)
     fine = numpy.exp(numpy.linspace(numpy.log(0.06), numpy.log(1.8), 60))
     means = {}

@@ -45,8 +45,9 @@ class Film : public testing::Test {
   const TempDir dir_;
   const std::string picture_ = dir_ / "small.png", model_ = dir_ / "m.safetensors", film_ = dir_ / "f.apng";
 };
+using SlowFilm = Film;  // hundreds of starts, or seconds of fits: too slow under the sanitizers
 
-TEST_F(Film, ShowsWhatChanges) {
+TEST_F(SlowFilm, ShowsWhatChanges) {
   ASSERT_EQ(run_veldt(fit("120")).exit_code, 0);
   const io::Clip clip = io::read_clip(film_);
   const std::int64_t frames = clip.frames.size(0);
@@ -250,7 +251,7 @@ TEST_F(Film, IsDrawnOnceItsAdviceIsFollowed) {
   EXPECT_EQ(morph().exit_code, 0);
 }
 
-TEST_F(Film, IsDrawnOnceItsAdviceOnAlphaIsFollowed) {
+TEST_F(SlowFilm, IsDrawnOnceItsAdviceOnAlphaIsFollowed) {
   const std::string first = dir_ / "1.png", second = dir_ / "2.png", other = dir_ / "o.safetensors";
   const Tensor grey = slice(slice(io::read_image(picture_), 0, 0, 12), 1, 0, 18),
                alpha = affine(grey, -0.5, 1);

@@ -28,6 +28,7 @@ class FitCommand : public testing::Test {
   const TempDir dir_, log_;
   const std::string picture_ = dir_ / "p.png", model_ = dir_ / "m.safetensors", checkpoints_ = dir_ / "run";
 };
+using SlowFitCommand = FitCommand;  // hundreds of starts, or seconds of fits: too slow under the sanitizers
 
 TEST_F(FitCommand, SaysWhatItLearned) {
   const Ran ran = run_veldt(small());
@@ -268,7 +269,7 @@ TEST_F(FitCommand, WhatWasLearnedIsKeptBeforeASecondSignalEndsTheClosing) {
 }
 
 // A second model would follow the first.
-TEST_F(FitCommand, WhatCannotBeReplacedGetsOneModel) {
+TEST_F(SlowFitCommand, WhatCannotBeReplacedGetsOneModel) {
   Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", "/dev/stdout", "--steps", "100000", "--prior",
                    "none", "--style", "photo", "--preview", dir_ / "p{step}.png", "--preview-every", "1"},
                   log_);
@@ -344,7 +345,7 @@ TEST_F(FitCommand, CountsWrongPixelsOfTwoPaleTones) {
   EXPECT_EQ(nlohmann::json::parse(compared.out).at("wrong_pixels"), wrong);
 }
 
-TEST_F(FitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
+TEST_F(SlowFitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
   const Words fit = {"fit", VELDT_SOURCE "/assets/cub_grey.png", "-o", model_};
   const Ran good = run_veldt(fit);
   EXPECT_NE(good.out.find("dB over Lanczos3 (expected)"), std::string::npos) << good.out;
@@ -515,7 +516,7 @@ TEST_F(FitCommand, ExplainsItsChoicesAndFits) {
 }
 
 // The map of errors that sampling by them keeps is part of a checkpoint.
-TEST_F(FitCommand, PredictsCheckpointsWithAllThatTheyHold) {
+TEST_F(SlowFitCommand, PredictsCheckpointsWithAllThatTheyHold) {
   const auto bytes = [&](const std::string& sampling) {
     const Ran ran = run_veldt(small() + Words{"--checkpoint", checkpoints_, "--sampling", sampling,
                                               "--dry-run", "--json", "--quiet"});

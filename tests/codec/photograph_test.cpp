@@ -133,5 +133,18 @@ TEST(PackedPhotograph, SaysWhatIsWrong) {
   EXPECT_EQ(why_not(p.body + "xy", p.size), "it has 2 bytes more than its pieces");
 }
 
+// They belong to the format: where they change, kVersion of packed_file.cpp has to change too.
+TEST(BaseNetworks, AreThoseOfTheFormat) {
+  std::vector<std::uint32_t> digests;
+  for (int i = 0; i < kBaseNetworks; ++i) {
+    std::uint32_t digest = 2166136261u;  // FNV-1a
+    for (const std::int32_t n : base_networks(i).numbers())
+      for (int byte = 0; byte < 4; ++byte)
+        digest = (digest ^ (static_cast<std::uint32_t>(n) >> (8 * byte) & 0xff)) * 16777619u;
+    digests.push_back(digest);
+  }
+  EXPECT_EQ(digests, (std::vector<std::uint32_t>{613006078u, 1830148192u, 79599226u}));
+}
+
 }  // namespace
 }  // namespace veldt::codec

@@ -98,13 +98,14 @@ std::vector<Example> examples() {
 TEST(NetworkHeader, GivesTheNetworksNumbers) {
   const NoGrad off;
   const TempDir dir;
-  std::string program = "#include <cstdio>\n", main;
+  std::string program = "#include <cstdio>\n", heads, main;
   std::vector<Example> all = examples();
   for (const Example& e : all) {
     const Shape one = e.inputs.shape().without(0);
     const publish::NetworkHeader made = publish::network_header(*e.network, one, {.title = e.name});
     EXPECT_GT(made.multiplies, 100);
     io::write_file(dir / (e.name + ".h"), made.text);
+    heads += str("#include \"", e.name, ".h\"\n");
     // Twice, and from a second file too.
     program += str("#include \"", e.name, ".h\"\n#include \"", e.name, ".h\"\n");
     const std::string space = publish::cpp_name(e.name, "net");
@@ -119,9 +120,9 @@ TEST(NetworkHeader, GivesTheNetworksNumbers) {
   }
   io::write_file(dir / "main.cpp",
                  program + "int other();\nint main() {\n" + main + "  return other();\n}\n");
-  io::write_file(dir / "other.cpp",
-                 "#include \"plain.h\"\nint other() {\n  static plain_net::Arena arena;\n"
-                 "  plain_net::run(arena);\n  return plain_net::kOutputs - 5;\n}\n");
+  io::write_file(dir / "other.cpp", heads +
+                                        "int other() {\n  static plain_net::Arena arena;\n"
+                                        "  plain_net::run(arena);\n  return plain_net::kOutputs - 5;\n}\n");
   const std::string warnings =
       " -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Werror ";
   // For a bare machine, in the oldest and in Veldt's own C++.

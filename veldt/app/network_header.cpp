@@ -70,9 +70,17 @@ publish::NetworkHeaderOptions options_of(const recipe::Trained& trained, const s
     if (!trained.recipe.classes)
       o.output_gain = facts.scaling.deviation, o.output_offset = facts.scaling.mean;
   } else if (trained.recipe.kind == "series") {
-    o.gain = {1 / facts.scaling.deviation}, o.offset = {-facts.scaling.mean / facts.scaling.deviation};
-    o.level_words = "values of the series, the oldest first";
-    o.output_gain = facts.scaling.deviation, o.output_offset = facts.scaling.mean;
+    if (trained.recipe.logarithm || trained.recipe.difference) {
+      // One gain does not give them: the caller computes what the network sees, and undoes it.
+      o.level_words = fmt::format("{}{}, minus {:.9g}, divided by {:.9g}; the results are such numbers too",
+                                  trained.recipe.difference ? "differences to the season before, of " : "",
+                                  trained.recipe.logarithm ? "logarithms of the series" : "the series",
+                                  facts.scaling.mean, facts.scaling.deviation);
+    } else {
+      o.gain = {1 / facts.scaling.deviation}, o.offset = {-facts.scaling.mean / facts.scaling.deviation};
+      o.level_words = "values of the series, the oldest first";
+      o.output_gain = facts.scaling.deviation, o.output_offset = facts.scaling.mean;
+    }
   }
   if (trained.recipe.knows_classes()) o.classes = facts.classes;
   o.scores = trained.scores;

@@ -92,12 +92,16 @@ class PackProgressLine {
 // Why a file is not of the size, or the quality, that was asked for; empty if it is near.
 std::string far_off(const pack::PhotographOptions& asked, double bpp, double psnr) {
   constexpr double kFar = 1.2, kFarDecibels = 0.5;
-  if (asked.psnr && std::abs(psnr - *asked.psnr) > kFarDecibels)
-    return fmt::format("it has {:.2f} dB in place of {:g}: few --steps do not get nearer", psnr, *asked.psnr);
+  if (asked.psnr && psnr < *asked.psnr - kFarDecibels)
+    return fmt::format(
+        "it has {:.2f} dB in place of {:g}: more --steps get nearer, unless it is more than these networks "
+        "can "
+        "say of the picture; --family exact keeps all of it",
+        psnr, *asked.psnr);
   if (asked.psnr || bpp <= kFar * asked.bits_a_pixel) return {};
   return fmt::format(
-      "it has {:.3f} bits a pixel in place of {:g}: the networks alone take some hundred bytes, and few "
-      "--steps do not get there",
+      "it has {:.3f} bits a pixel in place of {:g}: the networks take some hundred bytes, alpha is kept "
+      "exactly, and few --steps do not get there",
       bpp, asked.bits_a_pixel);
 }
 
@@ -107,7 +111,7 @@ int pack_picture(PackFlags& flags, Context& context) {
                      "leave one of them out");
   flags.options.photograph.bits_a_pixel = flags.bpp.value_or(flags.options.photograph.bits_a_pixel);
   check_output(flags.output, "--output", {flags.input}, context);
-  if (io::is_picture_name(flags.output) && !flags.output.ends_with(".vp"))
+  if (io::is_picture_name(flags.output) && io::ending_of(flags.output) != ".vp")
     throw UsageError(fmt::format("cannot pack into {}", on_one_line(flags.output)),
                      "what is written is no such picture, and no viewer would open it",
                      "let the name end in .vp");

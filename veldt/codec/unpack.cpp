@@ -45,16 +45,26 @@ std::vector<std::uint8_t> part_of(std::vector<std::uint8_t> pixels, std::int64_t
 
 }  // namespace
 
+CoordinatePicture read_drawing(const PackedHeader& header, const std::string& name) {
+  if (header.size.width * header.size.height > kMostCoordinatePixels)
+    throw IoError(IoError::Kind::malformed, "cannot read " + name,
+                  str("it says that it is a drawing of ", header.size.width, " x ", header.size.height,
+                      " pixels; those have at most ", kMostCoordinatePixels),
+                  "pack the picture again, or fetch the file again");
+  return read_coordinates(header.body, header.size, header.channels);
+}
+
 Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOptions& options) {
   const PackedHeader header = read_packed(bytes, name, options.max_pixels);
   const auto refuse = [&](const std::string& why, const std::string& fix) {
     return IoError(IoError::Kind::malformed, "cannot read " + name, why, fix);
   };
   if (!header.complete && !options.partial)
-    throw refuse("the file ends too early",
-                 header.family == Family::photograph
-                     ? "fetch the file again, or take what is there: --partial, or UnpackOptions::partial"
-                     : "fetch the file again");
+    throw refuse(
+        "the file ends too early",
+        header.family == Family::photograph
+            ? "fetch the file again, or take what is there: veldt unpack --partial, or UnpackOptions::partial"
+            : "fetch the file again");
   const Region whole{0, 0, header.size.width, header.size.height}, part = options.part.value_or(whole);
   if (part.x0 < 0 || part.y0 < 0 || part.x1 > whole.x1 || part.y1 > whole.y1 || part.width() < 1 ||
       part.height() < 1)
@@ -78,11 +88,7 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   }
   if (!header.complete)
     throw refuse("the file ends too early, and a drawing needs all of it", "fetch the file again");
-  if (header.size.width * header.size.height > kMostCoordinatePixels)
-    throw refuse(str("it says that it is a drawing of ", header.size.width, " x ", header.size.height,
-                     " pixels; those have at most ", kMostCoordinatePixels),
-                 "pack the picture again, or fetch the file again");
-  CoordinatePicture picture = read_coordinates(header.body, header.size, header.channels);
+  CoordinatePicture picture = read_drawing(header, name);
   result.is_exact = picture.is_exact;
   result.pixels = part_of(std::move(picture.pixels), header.size.width, header.channels, part);
   return result;

@@ -117,7 +117,7 @@ field::ImageField packed_field(std::string_view bytes, const std::string& name) 
         str("it is ", header.size.width, " x ", header.size.height, " pixels, more than ", kMostFieldPixels),
         "take a part of it with veldt unpack --crop, or make it smaller with veldt resize");
   if (header.family == codec::Family::drawing && header.complete)
-    return field_of(codec::read_coordinates(header.body, header.size, header.channels));
+    return field_of(codec::read_drawing(header, name));
   codec::Unpacked picture = codec::unpack(bytes, name);
   CoordinatePicture pixels;
   pixels.pixels = std::move(picture.pixels);

@@ -198,7 +198,7 @@ class Packer {
   int base_;
   Networks<float> networks_;
   double network_bits_ = 0;    // about, until they are coded
-  double bpp_ = 0, psnr_ = 0;       // of the last look
+  double bpp_ = 0, psnr_ = 0;  // of the last look
   std::optional<Coded> coded_;
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "veldt/core/error.h"
+#include "veldt/io/digest.h"
 #include "veldt/publish/header.h"
 #include "veldt/publish/integer_network.h"
 
@@ -279,7 +280,14 @@ class NetworkHeaderWriter {
     loops();
     tables();
     run();
-    return text_ + ending(n_, o_, name_);
+    text_ += ending(n_, o_, name_);
+    // Two networks of one name in one program are an error of the compiler, and not one network.
+    const std::string guard = "VELDT_NETWORK_" + name_, digest = io::digest_of(text_.data(), text_.size());
+    for (std::size_t at = 0, i = 0; i < 2; ++i) {
+      at = text_.find(guard, at) + guard.size();
+      text_.insert(at, "_" + digest);
+    }
+    return text_;
   }
 
  private:

@@ -53,7 +53,7 @@ std::string photograph_page(std::string_view packed, const std::string& name, co
     throw ConfigError(str("cannot make a page of ", name),
                       str("it is ", width, " x ", height, " pixels; browsers draw ", kLongestSide,
                           " along a side, and ", kMostPixels, " in all"),
-                      "write tiles, or pack a smaller picture");
+                      "take a part with veldt unpack --crop, or pack a smaller picture");
   const codec::Unpacked picture = codec::unpack(packed, name);  // refuses what the page could not decode
   const auto body = header.channels % 2 == 0 ? codec::split_alpha(header.body, name).photograph : header.body;
   const int base = static_cast<unsigned char>(body[0]) & 0xf;
