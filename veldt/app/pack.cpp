@@ -42,7 +42,7 @@ struct PackFlags {
 Tensor picture_to_pack(const PackFlags& flags, const Context& context) {
   NoGrad off;
   Tensor picture = load_picture(flags.input, flags.max_pixels, context, true);
-  if (picture.dtype() != DType::u8 && !context.quiet)
+  if (picture.dtype() != DType::u8 && !context.quiet && io::image_info(flags.input).bit_depth > 8)
     print_note(fmt::format("{} has more than 8 bits a sample, and a packed picture has 8",
                            on_one_line(flags.input)));
   if (flags.background && picture.size(2) % 2 == 0) {

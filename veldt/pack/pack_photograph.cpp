@@ -1,6 +1,5 @@
-// The loss is error + lambda * bits a pixel. lambda follows the size that was asked for while rates are high;
-// then the rates fall along a cosine, and the rounding of the latents becomes harder (C3: Kim et al. 2023;
-// Cool-chic 4). At the end each group of numbers of the networks gets the coarsest steps that are worth it.
+// The loss is error + lambda * bits a pixel. lambda follows the size that was asked for, the rates fall along
+// a cosine, and the rounding of the latents becomes harder (C3: Kim et al. 2023; Cool-chic 4).
 #include "veldt/pack/pack_photograph.h"
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 #include <optional>
 
 #include "veldt/codec/base_networks.h"
@@ -16,11 +14,11 @@
 #include "veldt/core/error.h"
 #include "veldt/pack/learner.h"
 #include "veldt/pack/network_adam.h"
+#include "veldt/pack/network_coding.h"
 
 namespace veldt::pack {
 namespace {
 
-using codec::kGroups;
 using codec::kNumbers;
 using codec::Networks;
 
@@ -32,8 +30,7 @@ constexpr float kChangeBits = 4, kSmallChange = 0.05f;
 constexpr double kFrozen = 0.6, kSteersFrom = 0.1, kSteersUpTo = 0.92;
 constexpr std::int64_t kLooks = 60;  // at the size on the way
 constexpr double kGain = 0.2;
-constexpr int kFinestShift = 3, kUsualShift = 7;
-constexpr std::size_t kGroupsOfAModel = 7;
+constexpr int kUsualShift = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.1;
 
 // What the base networks were learned at.
@@ -96,12 +93,6 @@ class Packer {
   }
 
  private:
-  // What a file holds of the networks.
-  struct Coded {
-    Networks<std::int32_t> networks;
-    codec::Shifts shifts{};
-  };
-
   // What a file would take for the changes from the base belongs to the loss: without it they take more than
   // they gain.
   void add_cost_of_changes(const Networks<float>& base, Networks<float>& gradient) const {
@@ -114,53 +105,12 @@ class Packer {
   }
 
   void freeze() {
-    coded_ = coded_networks();
+    coded_ = code_networks(base_, networks_, learner_, lambda_);
     networks_ = codec::to_floats(coded_->networks);
-    network_bits_ = bits_of(*coded_);
-  }
-
-  // Each group of numbers, one after the other, in the coarsest steps that are worth it. A group belongs to a
-  // model, or to the synthesis, and nothing else is measured again.
-  Coded coded_networks() {
-    const Networks<std::int32_t>& base = codec::base_networks(base_);
-    const Networks<std::int32_t> learned = codec::to_integers(networks_);
-    Coded best;
-    best.shifts.fill(kFinestShift);
-    best.networks = rounded(base, learned, best.shifts);
-    learner_.measure(codec::to_floats(best.networks), {.soft = false});
-    std::array<double, codec::kModels + 1> parts;  // of the loss
-    for (std::size_t part = 0; part < parts.size(); ++part) parts[part] = part_of_loss(best.networks, part);
-    double loss = std::accumulate(parts.begin(), parts.end(), a_bit() * bits_of(best));
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      const std::size_t part = std::min<std::size_t>(g / kGroupsOfAModel, codec::kModels);
-      // The last one is the base itself.
-      for (const int shift : {4, 5, 6, 7, 8, 10, 12, 14, codec::kMostShift + 1}) {
-        Coded tried = best;
-        tried.shifts[g] = std::min(shift, codec::kMostShift);
-        const Networks<std::int32_t> from =
-            shift > codec::kMostShift ? base : rounded(base, learned, tried.shifts);
-        const codec::Group group = codec::groups()[g];
-        std::copy_n(from.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
-                    tried.networks.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
-        std::array<double, codec::kModels + 1> now = parts;
-        now[part] = part_of_loss(tried.networks, part);
-        const double all = std::accumulate(now.begin(), now.end(), a_bit() * bits_of(tried));
-        if (all >= loss) continue;
-        loss = all;
-        parts = now;
-        best = tried;
-      }
-    }
-    return best;
+    network_bits_ = coded_->bits;
   }
 
   double a_bit() const { return lambda_ / learner_.pixels(); }
-
-  double part_of_loss(const Networks<std::int32_t>& networks, std::size_t part) {
-    const Networks<float> floats = codec::to_floats(networks);
-    return part < codec::kModels ? a_bit() * learner_.bits_again(static_cast<int>(part), floats.models[part])
-                                 : learner_.error_again(floats.synthesis);
-  }
 
   // Measures what the latents are rounded to, and steers lambda towards what was asked for. What is not
   // learned yet is expected as pictures usually learn it: bits fall, and decibels grow.
@@ -168,12 +118,7 @@ class Packer {
     const Cost cost = learner_.measure(networks_, {.soft = false});
     bpp_ = cost.bits / learner_.pixels();
     psnr_ = decibels(cost.square_error);
-    if (!coded_) {
-      Coded about;
-      about.shifts.fill(kUsualShift);
-      about.networks = rounded(codec::base_networks(base_), codec::to_integers(networks_), about.shifts);
-      network_bits_ = bits_of(about);
-    }
+    if (!coded_) network_bits_ = round_networks(base_, networks_, kUsualShift).bits;
     if (done < kSteersFrom || done > kSteersUpTo) return;
     const double left = std::pow(1 - done, 1.5);
     const double more = options_.psnr ? (psnr_ + 1.3 * left - *options_.psnr) / 10 * std::numbers::ln10
@@ -186,12 +131,6 @@ class Packer {
     return std::max(options_.bits_a_pixel - network_bits_ / learner_.pixels(), 0.3 * options_.bits_a_pixel);
   }
 
-  double bits_of(const Coded& coded) const {
-    codec::RangeEncoder out;
-    encode_networks(out, codec::base_networks(base_), coded.networks, coded.shifts);
-    return 8 * static_cast<double>(out.finish().size());
-  }
-
   PhotographOptions options_;
   Learner learner_;
   double lambda_;
@@ -199,7 +138,7 @@ class Packer {
   Networks<float> networks_;
   double network_bits_ = 0;    // about, until they are coded
   double bpp_ = 0, psnr_ = 0;  // of the last look
-  std::optional<Coded> coded_;
+  std::optional<CodedNetworks> coded_;
 };
 
 }  // namespace
