@@ -39,7 +39,7 @@ TEST(NetworkCoding, WhatIsNotWorthItsBitsStaysAtTheBase) {
   }
   // Where a bit costs next to nothing changes that matter are kept, and where it costs everything none.
   const CodedNetworks kept = code_networks(1, changed(), learner, 1e-9);
-  EXPECT_GT(kept.bits, 1000);
+  EXPECT_GT(kept.bits, 500);
   EXPECT_LT(learner.measure(codec::to_floats(kept.networks), {.soft = false}).square_error,
             learner.measure(codec::to_floats(codec::base_networks(1)), {.soft = false}).square_error);
   const CodedNetworks none = code_networks(1, changed(), learner, 1e3);
