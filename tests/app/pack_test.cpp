@@ -96,6 +96,13 @@ TEST_F(Pack, AQualityCanBeAskedForInPlaceOfASize) {
   EXPECT_NEAR(good, 36, 2.5);
 }
 
+TEST_F(Pack, ATableOfPixelsIsAPictureToo) {
+  ASSERT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir_ / "cub.csv"}).exit_code, 0);
+  const Ran packed = run_veldt({"pack", dir_ / "cub.csv", "-o", dir_ / "a.vp"});
+  EXPECT_EQ(packed.exit_code, 0) << packed.err;
+  EXPECT_THAT(packed.out, HasSubstr("exact"));
+}
+
 TEST_F(Pack, ACutPhotographIsShownIfAsked) {
   ASSERT_EQ(
       run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--steps", "2", "--family", "photograph"}).exit_code,

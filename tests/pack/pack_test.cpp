@@ -35,9 +35,22 @@ TEST(Pack, FewColoursAreExactAndOthersAreNot) {
             codec::Family::photograph);
 }
 
-TEST(Pack, WithAlphaFewColoursAreExactAtAnySize) {
-  const Packed icon = pack(picture_of(16, 16, 4, two_tones), {.photograph = {.bits_a_pixel = 0.01}});
-  EXPECT_EQ(icon.family, codec::Family::drawing);
+TEST(SlowPack, WhatHasAlphaIsTriedAtLargerSizes) {
+  // Of 450 colours in stripes, more pixels than are always tried.
+  const auto stripes = [](std::int64_t i) {
+    return static_cast<int>(i / 2400 + i % 4 * (i / 360'000)) & 255;
+  };
+  const PackOptions options{.photograph = {.bits_a_pixel = 0.2, .steps = 1}};
+  EXPECT_EQ(pack(picture_of(450, 600, 4, stripes), options).family, codec::Family::drawing);
+  EXPECT_EQ(pack(picture_of(450, 600, 3, stripes), options).family, codec::Family::photograph);
+}
+
+TEST(Pack, OptionsOutOfRangeAreRefusedBeforeAnythingIsDone) {
+  const Tensor drawing = picture_of(16, 16, 1, two_tones);
+  EXPECT_THROW(pack(drawing, {.photograph = {.bits_a_pixel = 1e9}}), ConfigError);
+  EXPECT_THROW(pack(drawing, {.photograph = {.steps = 0}}), ConfigError);
+  EXPECT_THROW(pack(drawing, {.photograph = {.psnr = 61}}), ConfigError);
+  EXPECT_NO_THROW(pack(drawing, {.wanted = Wanted::exact, .photograph = {.steps = 0}}));
 }
 
 TEST(Pack, DoesAsItIsTold) {

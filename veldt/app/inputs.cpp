@@ -14,7 +14,6 @@
 #include "veldt/cli/exit.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/cli/terminal.h"
-#include "veldt/codec/packed_file.h"
 #include "veldt/core/error.h"
 #include "veldt/io/clip.h"
 #include "veldt/io/file.h"
@@ -101,7 +100,7 @@ void refuse_file(const std::string& path) {
 bool is_packed(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) &&
-         first_bytes(path).starts_with(codec::kPackedMagic);
+         io::picture_format(first_bytes(path)) == io::ImageFormat::packed;
 }
 
 field::Field load_field(const std::string& path) {

@@ -42,7 +42,8 @@ struct PackFlags {
 Tensor picture_to_pack(const PackFlags& flags, const Context& context) {
   NoGrad off;
   Tensor picture = load_picture(flags.input, flags.max_pixels, context, true);
-  if (picture.dtype() != DType::u8 && !context.quiet && io::image_info(flags.input).bit_depth > 8)
+  if (picture.dtype() != DType::u8 && !context.quiet && kind_of_file(flags.input) == FileKind::picture &&
+      io::image_info(flags.input).bit_depth > 8)
     print_note(fmt::format("{} has more than 8 bits a sample, and a packed picture has 8",
                            on_one_line(flags.input)));
   if (flags.background && picture.size(2) % 2 == 0) {
@@ -160,14 +161,17 @@ Run add_pack(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PackFlags>();
   add_path(verb, "PICTURE", flags->input, fmt::format("a picture ({})", io::kPictureFormats)).required();
   add_path(verb, "-o,--output", flags->output, "the packed picture to write (.vp)").required();
-  add_number(verb, "--bpp", flags->bpp, {.least = 0.01, .most = 8},
+  add_number(verb, "--bpp", flags->bpp, {.least = pack::kLeastBits, .most = pack::kMostBits},
              "bits a pixel of a photograph: 0.1 is small, 2 is hardly to be told from the picture")
       .option->default_str("0.5");
-  add_number(verb, "--psnr", flags->options.photograph.psnr, {.least = 20, .most = 60},
+  add_number(verb, "--psnr", flags->options.photograph.psnr,
+             {.least = pack::kLeastPsnr, .most = pack::kMostPsnr},
              "so many dB of a photograph in place of a size: 32 is fair, 38 good")
       .option->default_str("");
   add_choice(verb, "--family", flags->family, {"auto", "photograph", "exact"},
-             "auto packs a picture of few colours exactly, if that takes no more than --bpp");
+             "auto packs exactly what takes no more than --bpp so, or no more than the photograph; small "
+             "pictures, few "
+             "colours and alpha are tried");
   add_count(verb, "--steps", flags->options.photograph.steps, {.least = 1, .most = 1'000'000},
             "of learning a photograph: more make it better, and take longer");
   add_text(verb, "--background", "COLOUR", "lay a picture with alpha over this colour: white, #1e90ff",

@@ -65,15 +65,15 @@ Published made_of(const field::Field& field, const std::string& ending, const st
   return {publish::glsl(field, title), "vec3 field(vec2 p)", nlohmann::ordered_json::object()};
 }
 
-bool is_packed_photograph(const std::string& path) {
-  return is_packed(path) &&
-         codec::read_packed(io::read_file(path), path, kMaxPixels).family == codec::Family::photograph;
-}
-
-Published page_of_photograph(const std::string& path, const std::string& title) {
-  std::string page = publish::photograph_page(io::read_file(path), path, {.title = title});
-  return {std::move(page), "opens in any browser, which decodes the photograph",
-          nlohmann::ordered_json::object()};
+// Nothing if it is another file.
+std::optional<Published> page_of_photograph(const std::string& path, const std::string& title) {
+  if (!is_packed(path)) return {};
+  const std::string bytes = io::read_file(path);
+  // The page has a limit of its own.
+  const std::int64_t any_size = std::numeric_limits<std::int64_t>::max();
+  if (codec::read_packed(bytes, path, any_size).family != codec::Family::photograph) return {};
+  return Published{publish::photograph_page(bytes, path, {.title = title}),
+                   "opens in any browser, which decodes the photograph", nlohmann::ordered_json::object()};
 }
 
 int write_tiles(const std::string& model, const std::string& output, const std::string& title,
@@ -126,8 +126,9 @@ int publish_field(const std::string& model, const std::string& output, const Wis
                      "leave them out, or name a folder with / at its end");
   if (ending == "/") return write_tiles(model, output, title, size, context);
   check_output(output, "--output", {model}, context);
-  const bool photograph = ending == ".html" && is_packed_photograph(model);
-  Published made = photograph ? page_of_photograph(model, title) : made_of(field_from(model), ending, title);
+  std::optional<Published> page;
+  if (ending == ".html") page = page_of_photograph(model, title);
+  Published made = page ? std::move(*page) : made_of(field_from(model), ending, title);
   io::write_file(output, made.text);
   made.facts["bytes"] = made.text.size();
   if (context.json) {

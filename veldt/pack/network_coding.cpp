@@ -61,14 +61,20 @@ CodedNetworks code_networks(int base, const Networks<float>& learned, Learner& l
           shift > codec::kMostShift ? from : rounded(from, wanted, tried.shifts);
       std::copy_n(numbers.numbers().begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                   tried.networks.numbers().begin() + static_cast<std::ptrdiff_t>(group.first));
+      const auto changes = [&](const Networks<std::int32_t>& n) {
+        return n.numbers().subspan(group.first, group.count);
+      };
+      const bool is_base = std::ranges::equal(changes(tried.networks), changes(from));
       tried.bits = coded_bits(from, tried);
       std::array<double, kModels + 1> now = parts;
       now[part] = part_of_loss(tried.networks, part, learner, a_bit);
       const double all = std::accumulate(now.begin(), now.end(), a_bit * tried.bits);
-      if (all >= loss) continue;
-      loss = all;
-      parts = now;
-      best = tried;
+      if (all < loss) {
+        loss = all;
+        parts = now;
+        best = tried;
+      }
+      if (is_base) break;  // so are coarser steps
     }
   }
   return best;

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20, kAlwaysTriedPixels = std::int64_t{1} << 18;
 constexpr std::size_t kFewColours = 256;
-constexpr double kFewestBits = 0.01, kMostBits = 8;  // of pack_photograph()
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
 bool has_few_colours(const std::uint8_t* bytes, std::int64_t pixels, std::int64_t channels) {
@@ -60,8 +59,7 @@ PackedPhotograph photograph_of(const std::uint8_t* bytes, Size size, std::int64_
   const std::string section = codec::write_alpha(alpha, size);
   const double asked = options.bits_a_pixel,
                taken = 8 * static_cast<double>(section.size()) / static_cast<double>(pixels);
-  if (asked >= kFewestBits && asked <= kMostBits)  // what cannot be asked for stays an error
-    options.bits_a_pixel = std::max({asked - taken, asked / 4, kFewestBits});
+  options.bits_a_pixel = std::max({asked - taken, asked / 4, kLeastBits});
   PackedPhotograph photograph =
       pack_photograph(size, clear_filled(std::move(rgb), alpha, size), options, heard);
   photograph.body = codec::join_alpha(section, photograph.body);
@@ -75,6 +73,7 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
     throw ShapeError("cannot pack this tensor",
                      str("it is ", picture.dtype(), " ", picture.shape(), ", not u8 [height, width, 1 to 4]"),
                      "read the picture with keep_bytes");
+  if (options.wanted != Wanted::exact) check_options(options.photograph);
   NoGrad off;
   const Tensor dense = contiguous(picture);
   const auto* bytes = dense.data<std::uint8_t>();
@@ -96,7 +95,9 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
     return {write_packed(codec::Family::drawing, size, static_cast<int>(channels), exact),
             codec::Family::drawing, std::numeric_limits<double>::infinity()};
   };
-  const double most = options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
+  // Of a quality nobody knows the size before it is learned.
+  const double most =
+      options.photograph.psnr ? 0 : options.photograph.bits_a_pixel * static_cast<double>(pixels) / 8;
   if (!exact.empty() && (options.wanted == Wanted::exact || static_cast<double>(exact.size()) <= most))
     return drawing();
   const PackedPhotograph photograph = photograph_of(bytes, size, channels, options.photograph, heard);

@@ -13,7 +13,9 @@
 namespace veldt::pack {
 
 enum class Wanted : std::uint8_t {
-  automatic,  // a drawing if that is exact and not larger than asked, else a photograph
+  // A drawing if that takes no more than was asked for, or no more than the photograph does. Small pictures,
+  // those of few colours and those with alpha are tried.
+  automatic,
   photograph,
   exact,  // a drawing, however large the file
 };

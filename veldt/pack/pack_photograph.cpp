@@ -143,19 +143,26 @@ class Packer {
 
 }  // namespace
 
+void check_options(const PhotographOptions& options) {
+  const auto refuse = [](const std::string& why, const std::string& fix) {
+    return ConfigError("cannot pack a picture", why, fix);
+  };
+  if (options.psnr && !(*options.psnr >= kLeastPsnr && *options.psnr <= kMostPsnr))
+    throw refuse(
+        str("it shall have ", *options.psnr, " dB; ", kLeastPsnr, " to ", kMostPsnr, " are possible"),
+        "ask for 30 to 42");
+  if (!options.psnr && !(options.bits_a_pixel >= kLeastBits && options.bits_a_pixel <= kMostBits))
+    throw refuse(str("it shall have ", options.bits_a_pixel, " bits a pixel; ", kLeastBits, " to ", kMostBits,
+                     " are possible"),
+                 "ask for 0.1 to 2");
+  if (options.steps < 1)
+    throw refuse(str("it shall learn for ", options.steps, " steps"), "ask for 1 or more");
+}
+
 PackedPhotograph pack_photograph(Size size, const std::vector<std::uint8_t>& pixels,
                                  const PhotographOptions& options,
                                  FunctionRef<bool(const PackProgress&)> heard) {
-  if (!(options.bits_a_pixel >= 0.01 && options.bits_a_pixel <= 8))
-    throw ConfigError("cannot pack a picture",
-                      str("it shall have ", options.bits_a_pixel, " bits a pixel; 0.01 to 8 are possible"),
-                      "ask for 0.1 to 2");
-  if (options.psnr && !(*options.psnr >= 20 && *options.psnr <= 60))
-    throw ConfigError("cannot pack a picture",
-                      str("it shall have ", *options.psnr, " dB; 20 to 60 are possible"), "ask for 30 to 42");
-  if (options.steps < 1)
-    throw ConfigError("cannot pack a picture", str("it shall learn for ", options.steps, " steps"),
-                      "ask for 1 or more");
+  check_options(options);
   Packer packer(size, pixels, options);
   packer.learn(heard);
   return packer.write();

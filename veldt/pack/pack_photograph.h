@@ -13,15 +13,21 @@
 
 namespace veldt::pack {
 
+inline constexpr double kLeastBits = 0.01, kMostBits = 8, kLeastPsnr = 20, kMostPsnr = 60;
+
 struct PhotographOptions {
-  // Of the whole body; 0.01 to 8. Of pictures of 768 x 512 and 3000 steps within a tenth; small pictures and
-  // few steps take more, because the networks take a kilobyte.
+  // Of the whole body, kLeastBits to kMostBits. What is learned is steered towards it, and ends near it:
+  // bench/RESULTS.md has how near. Very small pictures and few steps take more.
   double bits_a_pixel = 0.5;
-  // If given: so many dB, 20 to 60, in as few bits as that takes, and bits_a_pixel does not count.
+  // If given: so many dB, kLeastPsnr to kMostPsnr, in as few bits as that takes, and bits_a_pixel does not
+  // count.
   std::optional<double> psnr = {};
   std::int64_t steps = 3000;  // of learning
   std::uint32_t seed = 1;
 };
+
+// Throws ConfigError for options out of range.
+void check_options(const PhotographOptions& options);
 
 // After a step of learning, or, in place of that, after rows of a drawing's exact pixels.
 struct PackProgress {
