@@ -113,6 +113,7 @@ std::vector<BadCase> usage_cases() {
   return {
       {"UnknownVerb", {"rendr"}, 2, {"'rendr'", "did you mean 'render'?"}},
       {"VerbLikeNone", {"shopping"}, 2, {"'shopping'", "--help"}},
+      {"UnknownVerbWithFlags", {"rendr", "a.vp", "--size", "3"}, 2, {"'rendr'", "did you mean 'render'?"}},
       {"VerbOfOthersForTwo", {"upscale", "a.png"}, 2, {"'upscale'", "did you mean 'resize'?"}},
       {"VerbOfOthers", {"train-image", "a.png"}, 2, {"'train-image'", "did you mean 'fit'?"}},
       {"NoVerbOfVerbsBelow", {"csv", "draw"}, 2, {"'draw'", "veldt csv --help"}},
@@ -152,6 +153,7 @@ std::vector<BadCase> usage_cases() {
       {"DecodeFewerPixels", {"csv", "decode", "IN/good.csv", "-o", "OUT/p.png", "--max-pixels", "3"}, 4, {}},
       {"VerifyFewerPixels", {"info", "--verify", "IN/good.png", "--max-pixels", "100"}, 4, {}},
       {"ModelOfAnotherName", {"fit", "IN/good.png", "-o", "OUT/x.pt"}, 2, {"name it .safetensors"}},
+      {"ModelOfAPagesName", {"fit", "IN/good.png", "-o", "OUT/x.html"}, 2, {"name it .safetensors"}},
       {"EncodeOverItsInput", {"csv", "encode", "IN/good.png", "-o", "IN/good.png"}, 2, {"would overwrite"}},
       {"DecodeOverItsInput", {"csv", "decode", "IN/good.csv", "-o", "IN/good.csv"}, 2, {"would overwrite"}},
       {"DiffOverItsInput",

@@ -169,11 +169,12 @@ void check_flags(const FitFlags& flags, Context& context) {
         fmt::format("--output cannot be {}", flags.output),
         fmt::format("fit writes a model, not a {}", is_sound_name(flags.output) ? "sound" : "picture"),
         "name it .safetensors, and draw it with veldt render");
-  for (const char* other : {".pt", ".pth", ".onnx", ".ckpt", ".h5", ".npz", ".gguf"})
+  for (const char* other :
+       {".pt", ".pth", ".onnx", ".ckpt", ".h5", ".npz", ".gguf", ".html", ".svg", ".glsl", ".h", ".csv"})
     if (flags.output.ends_with(other))
       throw UsageError(
           fmt::format("--output cannot be {}", flags.output),
-          fmt::format("fit writes a safetensors file, and programs take {} for another kind", other),
+          fmt::format("fit writes a safetensors file, and programs take {} for another kind of file", other),
           "name it .safetensors");
   if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);

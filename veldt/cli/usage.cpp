@@ -73,10 +73,13 @@ UsageError unknown_verb(const CLI::App& app, const std::string& given) {
 // A flag or a word that the verb does not take.
 std::optional<UsageError> explain_extra(const CLI::App& app) {
   const std::vector<std::string> extra = app.remaining();
+  const bool lacks_verb = !verbs_of(app).empty() && app.get_subcommands().empty();
+  // Flags that follow a mistyped verb are not this level's.
+  if (lacks_verb && !extra.empty() && extra.front()[0] != '-') return unknown_verb(app, extra.front());
   for (const std::string& word : extra)
     if (word.size() > 1 && word[0] == '-' && word != "--") return unknown_flag(app, word);
   if (extra.empty()) return std::nullopt;
-  if (!verbs_of(app).empty() && app.get_subcommands().empty()) return unknown_verb(app, extra.front());
+  if (lacks_verb) return unknown_verb(app, extra.front());
   return UsageError(fmt::format("'{}' does not know what to do with '{}'", full_name(app), extra.front()),
                     "it takes no more arguments", help_hint(app));
 }

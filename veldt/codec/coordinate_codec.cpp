@@ -38,10 +38,11 @@ using Pixels8 = std::vector<std::uint8_t>;
 void check_size(Size size, std::int64_t channels) {
   if (size.width < 1 || size.height < 1 || channels < 1 || channels > 4 ||
       size.width > kMostCoordinatePixels || size.height > kMostCoordinatePixels / size.width)
-    throw ConfigError(str("a picture of ", size.width, "x", size.height, " with ", channels,
-                          " channels cannot be packed as coordinates"),
-                      str("it has 1 to ", kMostCoordinatePixels, " pixels of 1 to 4 channels"),
-                      "pack it as a photograph");
+    throw ConfigError(
+        str("a picture of ", size.width, "x", size.height, " with ", channels,
+            " channels cannot be packed exactly"),
+        str("such a picture may have 1 to ", kMostCoordinatePixels, " pixels of 1 to 4 channels"),
+        "pack it as a photograph: --family photograph");
 }
 
 void check_work(const CoordinateNetwork& network, Size size) {
