@@ -74,6 +74,14 @@ TEST_F(Pack, APackedPictureIsAFieldToRenderAndExport) {
   }
 }
 
+TEST_F(Pack, ALargeHeaderOfPixelsIsNoted) {
+  ASSERT_EQ(run_veldt({"resize", kCub, "-o", dir_ / "cub.png", "--size", "420"}).exit_code, 0);
+  ASSERT_EQ(run_veldt({"pack", dir_ / "cub.png", "-o", dir_ / "cub.vp", "--family", "exact"}).exit_code, 0);
+  const Ran exported = run_veldt({"export", dir_ / "cub.vp", "-o", dir_ / "cub.h"});
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  EXPECT_THAT(exported.err, HasSubstr("holds each pixel"));
+}
+
 TEST_F(Pack, APhotographKeepsItsAlpha) {
   const Tensor ramp = reshape(arange(0, 1, 1.0 / (24 * 32)), {24, 32, 1});
   io::write_image(dir_ / "alpha.png", cat({ramp, 1.0 - ramp, ramp * ramp, 1.0 - ramp}, 2));
@@ -123,9 +131,8 @@ TEST_F(Pack, SaysWhatIsWrong) {
               HasSubstr("it is a packed picture"));
   EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "1", "--psnr", "30"}).err,
               HasSubstr("--psnr does not go with --bpp"));
-  EXPECT_THAT(run_veldt({"pack", kCub, "-o", dir_ / "a.png"}).err, HasSubstr("let the name end in .vp"));
-  EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png"}).err,
-              HasSubstr("does not begin as a packed picture"));
+  EXPECT_THAT(run_veldt({"pack", kCub, "-o", dir_ / "a.png"}).err, HasSubstr("name it .vp"));
+  EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png"}).err, HasSubstr("it is a PNG already"));
   EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "9"}).err, HasSubstr("--bpp"));
   EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png", "--crop", "1,2,3"}).err,
               HasSubstr("four whole numbers"));

@@ -12,6 +12,7 @@
 
 #include "veldt/app/drawing.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/output_name.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/colour.h"
@@ -112,10 +113,7 @@ int pack_picture(PackFlags& flags, Context& context) {
                      "leave one of them out");
   flags.options.photograph.bits_a_pixel = flags.bpp.value_or(flags.options.photograph.bits_a_pixel);
   check_output(flags.output, "--output", {flags.input}, context);
-  if (io::is_picture_name(flags.output) && io::ending_of(flags.output) != ".vp")
-    throw UsageError(fmt::format("cannot pack into {}", on_one_line(flags.output)),
-                     "what is written is no such picture, and no viewer would open it",
-                     "let the name end in .vp");
+  check_ending(flags.output, "--output", kPackedPicture);
   flags.options.wanted = flags.family == "exact"        ? pack::Wanted::exact
                          : flags.family == "photograph" ? pack::Wanted::photograph
                                                         : pack::Wanted::automatic;

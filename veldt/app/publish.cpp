@@ -26,6 +26,8 @@
 namespace veldt::app {
 namespace {
 
+constexpr std::size_t kLargeHeader = 1'000'000;  // bytes, of which compilers and people ask why
+
 std::string ending_of(const std::string& output) {
   return output.ends_with('/') ? "/" : std::filesystem::path(output).extension().string();
 }
@@ -130,6 +132,12 @@ int publish_field(const std::string& model, const std::string& output, const Wis
   if (ending == ".html") page = page_of_photograph(model, title);
   Published made = page ? std::move(*page) : made_of(field_from(model), ending, title);
   io::write_file(output, made.text);
+  if (ending == ".h" && is_packed(model) && made.text.size() > kLargeHeader && !context.quiet)
+    print_note(fmt::format(
+        "{} holds each pixel of {}, {:.3g} MB; the header of a network is smaller: veldt fit {} -o "
+        "net.safetensors --model siren",
+        on_one_line(output), on_one_line(model), static_cast<double>(made.text.size()) / 1e6,
+        quoted_for_shell({model})));
   made.facts["bytes"] = made.text.size();
   if (context.json) {
     nlohmann::ordered_json all = {{"model", model}, {"output", output}};
