@@ -102,6 +102,10 @@ TEST_F(Pack, AQualityCanBeAskedForInPlaceOfASize) {
   const double fair = psnr_of("28"), good = psnr_of("36");
   EXPECT_NEAR(fair, 28, 2.5);  // of a small picture in few steps
   EXPECT_NEAR(good, 36, 2.5);
+  // A flag is stronger than a setting, also one that asks for something else.
+  const Ran packed = run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--steps", "1", "--psnr", "30"},
+                               {.environment = {"VELDT_BPP=2"}});
+  EXPECT_EQ(packed.exit_code, 0) << packed.err;
 }
 
 TEST_F(Pack, ATableOfPixelsIsAPictureToo) {
@@ -130,7 +134,7 @@ TEST_F(Pack, SaysWhatIsWrong) {
   EXPECT_THAT(run_veldt({"export", dir_ / "cub.vp", "-o", dir_ / "a.onnx"}).err,
               HasSubstr("it is a packed picture"));
   EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "1", "--psnr", "30"}).err,
-              HasSubstr("--psnr does not go with --bpp"));
+              HasSubstr("excludes"));
   EXPECT_THAT(run_veldt({"pack", kCub, "-o", dir_ / "a.png"}).err, HasSubstr("name it .vp"));
   EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png"}).err, HasSubstr("it is a PNG already"));
   EXPECT_THAT(run_veldt({"pack", photo(), "-o", dir_ / "a.vp", "--bpp", "9"}).err, HasSubstr("--bpp"));

@@ -107,7 +107,7 @@ int export_network_header(const std::string& model, const std::string& output, C
         fmt::format("{} cannot become a header", on_one_line(model)), "it is a network of floats",
         fmt::format("quantize it first: veldt quantize {} --data DIR -o q.safetensors", on_one_line(model)));
   compress::unlink_layers(trained.model);
-  const std::string title = std::filesystem::path(model).stem().string();
+  const std::string title = std::filesystem::path(output).stem().string();
   const publish::NetworkHeader made =
       publish::network_header(trained.model, facts.input, options_of(trained, title));
   io::write_file(output, made.text);

@@ -1,5 +1,5 @@
 // Whether the name of an output fits what is written into it.
-// Tests: tests/app/bad_input_test.cpp, tests/app/quantize_test.cpp
+// Tests: tests/app/bad_input_test.cpp
 #pragma once
 
 #include <string>
