@@ -78,12 +78,11 @@ int unpack_picture(const UnpackFlags& flags, Context& context) {
                       {"width", width},
                       {"height", height},
                       {"family", drawing ? "drawing" : "photograph"},
-                      {"exact", picture.is_exact},
+                      {"exact", drawing},
                       {"share", picture.share}});
   else
-    context.out.text(
-        fmt::format("{}: {}x{}, {}\n", on_one_line(flags.output), width, height,
-                    drawing ? picture.is_exact ? "a drawing, exact" : "a drawing" : "a photograph"));
+    context.out.text(fmt::format("{}: {}x{}, {}\n", on_one_line(flags.output), width, height,
+                                 drawing ? "a drawing, exact" : "a photograph"));
   return kOk;
 }
 
