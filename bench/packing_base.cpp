@@ -69,7 +69,7 @@ class Crops {
       }
     }
     if (pictures_.empty())
-      throw ConfigError("cannot take crops", "no picture has three channels and 356 x 356 pixels",
+      throw ConfigError("cannot take crops", "no picture has three channels and 341 x 341 pixels",
                         "give photographs");
   }
 

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# Learns what packed photographs begin with, and writes it into the source. About an hour and a half on two cores.
+# Learns what packed photographs begin with, and writes it into the source. About 50 minutes on two cores.
 # Usage: bench/packing_base.sh PRESET PICTURE...
 # PRESET: a folder below build/, made with -DVELDT_BUILD_BENCH=ON.
 # The base networks belong to the format: raise kVersion of veldt/codec/packed_file.cpp with them.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 build=build/$1
 shift
+pictures=()
+for picture; do pictures+=("$(realpath "$picture")"); done
+cd "$(dirname "$0")/.."
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
 # Each begins with what the one before it wrote into the library.
 learn() {
   cmake --build "$build" --target bench_packing_base
-  "$build/bin/bench_packing_base" "$1" "$2" "$made" "${@:3}"
+  "$build/bin/bench_packing_base" "$1" "$2" "$made" "${pictures[@]}"
   cp "$made/analysis.base64" veldt/pack/
   {
     sed '/^const std::array/q' veldt/codec/base_networks_texts.cpp
@@ -25,6 +27,6 @@ learn() {
   } > "$made/texts.cpp"
   cp "$made/texts.cpp" veldt/codec/base_networks_texts.cpp
 }
-learn both 40000 "$@"
-learn networks 160 "$@"
-learn analysis 8000 "$@"
+learn both 40000
+learn networks 50
+learn analysis 3500

@@ -15,9 +15,9 @@ namespace veldt::app {
 namespace {
 
 bool has_known_ending(const std::string& path) {
-  constexpr std::string_view kEndings[] = {
-      ".safetensors", ".pt",  ".pth",  ".onnx", ".ckpt", ".h5",  ".npz",  ".npy", ".gguf", ".html",
-      ".svg",         ".pdf", ".glsl", ".h",    ".csv",  ".tsv", ".json", ".zip", ".apng"};
+  constexpr std::string_view kEndings[] = {".safetensors", ".pt",  ".pth",  ".onnx", ".ckpt", ".h5",
+                                           ".npz",         ".npy", ".gguf", ".html", ".svg",  ".pdf",
+                                           ".glsl",        ".h",   ".csv",  ".json", ".zip",  ".apng"};
   const std::string ending = io::ending_of(path);
   return io::is_picture_name(path) || is_sound_name(path) ||
          std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings);

@@ -30,7 +30,8 @@ class Learner {
   void look_at(const std::vector<std::uint8_t>& pixels);
 
   Size size() const { return size_; }
-  // A level's latents row by row; and the gradients of those that differentiate() computed last.
+  // A level's latents row by row, as many as the level has; and their gradients, as differentiate() computed
+  // them last with soft rounding.
   void begin_with(int level, std::span<const float> latents);
   std::vector<float> gradient(int level) const;
   double pixels() const { return static_cast<double>(size_.width) * static_cast<double>(size_.height); }

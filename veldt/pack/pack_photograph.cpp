@@ -34,11 +34,12 @@ constexpr double kWarmUp = 20;  // steps
 constexpr float kChangeBits = 4, kSmallChange = 0.05f;
 // Shares of the steps: after the first the networks are as the file has them, and the latents alone learn;
 // between the others lambda follows the size.
-constexpr double kFrozen = 0.8, kSteersFrom = 0.1, kSteersUpTo = 0.92;
+constexpr double kFrozen = 0.7, kSteersFrom = 0.1, kSteersUpTo = 0.95;
 // What learning changes usually: decibels, and the bits for the same.
 constexpr double kUsualGain = 1, kUsualGrowth = 1.1;
+constexpr double kFarther = 4;       // times a base network's lambda: where lambda begins at most
 constexpr std::int64_t kLooks = 60;  // at the size on the way
-constexpr double kGain = 0.2;
+constexpr double kGain = 0.3;
 constexpr int kUsualShift = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.1;
 
@@ -51,15 +52,16 @@ Tensor padded(Size size, const std::vector<std::uint8_t>& pixels) {
   return pad(contiguous(picture), {0, more(size.width), 0, more(size.height)}, PadMode::replicate);
 }
 
-// Where a line through the values, one for each of the base networks and larger where lambda is smaller, is
-// 0: beyond the first and the last as between them and the next.
-double lambda_where_zero(std::array<double, codec::kBaseNetworks> values) {
-  std::ranges::sort(values);  // odd pictures may have one that is out of order
-  std::size_t i = 1;
-  while (i + 1 < values.size() && values[i] < 0) ++i;
-  const double x0 = std::log(kBaseLambdas[i - 1]), x1 = std::log(kBaseLambdas[i]);
-  const double slope = std::min((values[i] - values[i - 1]) / (x1 - x0), -0.1);
-  return std::exp(x1 - values[i] / slope);
+// The values, one for each of the base networks, are usually larger where lambda is smaller. Where a line
+// through the one nearest 0 and the next on the other side of 0 is 0, near that base: odd pictures have
+// values in another order.
+double lambda_where_zero(const std::array<double, codec::kBaseNetworks>& values) {
+  const auto* nearest = std::ranges::min_element(values, {}, [](double v) { return std::abs(v); });
+  const auto i = static_cast<std::size_t>(nearest - values.begin());
+  const std::size_t j = values[i] < 0 ? std::min(i + 1, values.size() - 1) : i - std::min<std::size_t>(i, 1);
+  const double apart = std::log(kBaseLambdas[i] / kBaseLambdas[j]);
+  const double slope = i == j ? -1.0 : std::clamp((values[i] - values[j]) / apart, -2.0, -0.3);
+  return kBaseLambdas[i] * std::exp(std::clamp(-values[i] / slope, -std::log(kFarther), std::log(kFarther)));
 }
 
 int nearest_base(double lambda) {
@@ -128,11 +130,12 @@ class Packer {
       begin_with(analysis.latents(features, base));
       const Cost cost = learner_.measure(codec::to_floats(codec::base_networks(base)), {.soft = false});
       sizes[static_cast<std::size_t>(base)] =
-          options_.psnr
-              ? -std::log(cost.square_error) - (*options_.psnr - kUsualGain) / 10 * std::numbers::ln10
-              : std::log(cost.bits / learner_.pixels() / (kUsualGrowth * options_.bits_a_pixel));
+          options_.psnr ? -std::log(std::max(cost.square_error, 1e-9)) -
+                              (*options_.psnr - kUsualGain) / 10 * std::numbers::ln10
+                        : std::log(std::max(cost.bits, 1.0) / learner_.pixels() /
+                                   (kUsualGrowth * options_.bits_a_pixel));
     }
-    lambda_ = std::clamp(lambda_where_zero(sizes), kLeastLambda, kMostLambda);
+    lambda_ = lambda_where_zero(sizes);
     base_ = nearest_base(lambda_);
     networks_ = codec::to_floats(codec::base_networks(base_));
     begin_with(analysis.latents(features, base_));
@@ -158,8 +161,15 @@ class Packer {
     }
   }
 
+  // Where a quality is asked for, lambda may be larger by now than one that is worth the networks' changes to
+  // it.
   void freeze() {
-    coded_ = code_networks(base_, networks_, learner_, lambda_);
+    const double least = options_.psnr ? std::min(*options_.psnr, psnr_) - 1 : 0;
+    for (;; lambda_ /= 4) {
+      coded_ = code_networks(base_, networks_, learner_, lambda_);
+      const Cost cost = learner_.measure(codec::to_floats(coded_->networks), {.soft = false});
+      if (!options_.psnr || decibels(cost.square_error) >= least || lambda_ < 4 * kLeastLambda) break;
+    }
     networks_ = codec::to_floats(coded_->networks);
     network_bits_ = coded_->bits;
   }
