@@ -24,6 +24,7 @@
 #include "veldt/codec/networks_code.h"
 #include "veldt/core/base64.h"
 #include "veldt/pack/analysis.h"
+#include "veldt/pack/colours.h"
 #include "veldt/pack/learner.h"
 #include "veldt/pack/network_adam.h"
 #include "veldt/veldt.h"
@@ -48,8 +49,8 @@ constexpr std::size_t kOwn = 72,
 constexpr double kOwnLatentRate = 0.08, kOwnNetworkRate = 2e-3;
 
 struct Crop {
-  std::vector<std::uint8_t> pixels;
-  Tensor picture;  // [1, 3, side, side], 0 to 1
+  std::vector<float> colours;  // along the axes of the photograph
+  Tensor picture;              // [1, 3, side, side] of them
 };
 
 class Crops {
@@ -64,8 +65,11 @@ class Crops {
         };
         const Size size{smaller(1), smaller(0)};
         if (std::min(size.width, size.height) < kSides.back()) continue;
-        const Tensor picture = clamp(data::resample(whole, size, data::Filter::lanczos3), 0, 1);
-        pictures_.push_back(to(round(picture * 255), DType::u8));
+        const Tensor smooth = clamp(data::resample(whole, size, data::Filter::lanczos3), 0, 1);
+        const Tensor picture = contiguous(to(round(smooth * 255), DType::u8));
+        const std::span pixels(picture.data<std::uint8_t>(), static_cast<std::size_t>(picture.numel()));
+        const std::vector<float> colours = pack::along_axes(pixels, pack::principal_axes(pixels));
+        pictures_.push_back(Tensor::from<float>(picture.shape(), std::span(colours)));
       }
     }
     if (pictures_.empty())
@@ -84,9 +88,8 @@ class Crops {
     if (rng_.next_below(2) == 1) crop = flip(crop, {1});
     if (rng_.next_below(2) == 1) crop = transpose(crop, 0, 1);
     crop = contiguous(crop);
-    const auto* bytes = crop.data<std::uint8_t>();
-    return {{bytes, bytes + crop.numel()},
-            unsqueeze(contiguous(permute(to(crop, DType::f32) / 255.0, {2, 0, 1})), 0)};
+    const auto* colours = crop.data<float>();
+    return {{colours, colours + crop.numel()}, unsqueeze(contiguous(permute(crop, {2, 0, 1})), 0)};
   }
 
  private:
@@ -99,15 +102,14 @@ class Base {
  public:
   explicit Base(int which) : which_(which), networks_(codec::to_floats(codec::base_networks(which))) {
     for (const std::int64_t side : kSides)
-      learners_.emplace_back(Size{side, side},
-                             std::vector<std::uint8_t>(static_cast<std::size_t>(3 * side * side)));
+      learners_.emplace_back(Size{side, side}, std::vector<float>(static_cast<std::size_t>(3 * side * side)));
   }
 
   // Passes over crops with latents of their own.
   void learn(const std::vector<Crop>& crops, std::int64_t passes) {
     std::vector<pack::Learner> own;
     for (const Crop& crop : crops) {
-      own.emplace_back(Size{crop.picture.size(3), crop.picture.size(2)}, crop.pixels);
+      own.emplace_back(Size{crop.picture.size(3), crop.picture.size(2)}, crop.colours);
       const pack::Analysis& analysis = pack::learned_analysis();
       begin_with(own.back(), analysis.latents(analysis.features(crop.picture), which_));
     }
@@ -138,7 +140,7 @@ class Base {
   // large at each lambda.
   Tensor step(const Crop& crop, const std::vector<Tensor>& latents, const pack::Rounding& how, double rate) {
     pack::Learner& learner = learners_[crop.picture.size(2) == kSides[0] ? 0 : 1];
-    learner.look_at(crop.pixels);
+    learner.look_at(crop.colours);
     begin_with(learner, latents);
     Networks<float> gradient{};
     soft_ += loss_of(learner.differentiate(networks_, how, lambda(), &gradient), learner.pixels());

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Learns what packed photographs begin with, and writes it into the source. About 50 minutes on two cores.
+# Learns what packed photographs begin with, and writes it into the source. About half an hour on two cores.
 # Usage: bench/packing_base.sh PRESET PICTURE...
 # PRESET: a folder below build/, made with -DVELDT_BUILD_BENCH=ON.
 # The base networks belong to the format: raise kVersion of veldt/codec/packed_file.cpp with them.

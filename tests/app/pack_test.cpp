@@ -141,7 +141,7 @@ TEST_F(Pack, SaysWhatIsWrong) {
   EXPECT_THAT(run_veldt({"unpack", photo(), "-o", dir_ / "a.png", "--crop", "1,2,3"}).err,
               HasSubstr("four whole numbers"));
   std::string damaged(300, 'x');
-  damaged.replace(0, 6, "\x89VPK\x03\x30");
+  damaged.replace(0, 6, "\x89VPK\x04\x30");
   io::write_file(dir_ / "bad.vp", damaged);
   for (const char* verb : {"unpack", "resize"})
     EXPECT_EQ(run_veldt({verb, dir_ / "bad.vp", "-o", dir_ / "a.png", "--max-pixels", "100"}).exit_code, 4)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 
+#include "veldt/codec/colour_axes.h"
 #include "veldt/codec/latents.h"
 #include "veldt/codec/networks.h"
 
@@ -19,8 +20,15 @@ inline Networks<float> some_networks(unsigned seed) {
   Networks<float> networks{};
   for (float& n : networks.numbers()) n = 0.1f * some_number(random);
   for (float& b : networks.synthesis.colour_bias) b = 0.5f;
+  for (auto& filter : networks.synthesis.upsampling) {
+    filter[1] += 0.25f;
+    filter[2] += 0.75f;
+  }
   return networks;
 }
+
+// Some turn, and a picture that is not grey.
+inline constexpr ColourAxes kSomeAxes = {{{{55, 20, -24}, {-12, 58, 24}, {30, -17, 53}}}, {100, 140, 90}};
 
 // Most of them 0, the coarse ones larger.
 inline Pyramid some_latents(Size picture, unsigned seed) {

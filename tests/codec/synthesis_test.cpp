@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tests/codec/some_networks.h"
-#include "veldt/codec/upsampling.h"
 #include "veldt/core/threads.h"
 
 namespace veldt::codec {
@@ -28,7 +27,7 @@ Grid grid_of(Size size) {
               std::vector<double>(static_cast<std::size_t>(size.width)));
 }
 
-Grid doubled(const Grid& g, Size size) {
+Grid doubled(const Grid& g, Size size, const float (&filter)[kUpsampling]) {
   Grid out = grid_of(size);
   for (std::int64_t y = 0; y < size.height; ++y)
     for (std::int64_t x = 0; x < size.width; ++x) {
@@ -37,14 +36,14 @@ Grid doubled(const Grid& g, Size size) {
       const std::int64_t at[4] = {2, 1, 0, -1};
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j)
-          sum += kUpsampling[i] / 256.0 * kUpsampling[j] / 256.0 *
-                 clamped(g, x / 2 + sx * at[j], y / 2 + sy * at[i]);
+          sum +=
+              static_cast<double>(filter[i] * filter[j]) * clamped(g, x / 2 + sx * at[j], y / 2 + sy * at[i]);
       out[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)] = sum;
     }
   return out;
 }
 
-// The formula of networks.h in double.
+// The formulas of networks.h and colour_axes.h in double.
 std::vector<Grid> reference(const Pyramid& pyramid, const Synthesis<float>& n) {
   const Size size = pyramid[0].level();
   std::vector<Grid> f(kLevels);
@@ -52,7 +51,7 @@ std::vector<Grid> reference(const Pyramid& pyramid, const Synthesis<float>& n) {
     Grid g = grid_of(pyramid[l].level());
     for (std::size_t y = 0; y < g.size(); ++y)
       for (std::size_t x = 0; x < g[0].size(); ++x) g[y][x] = pyramid[l].row(static_cast<std::int64_t>(y))[x];
-    for (std::size_t k = l; k-- > 0;) g = doubled(g, pyramid[k].level());
+    for (std::size_t k = l; k-- > 0;) g = doubled(g, pyramid[k].level(), n.upsampling[k]);
     f[l] = g;
   }
   const auto convolved = [&](const std::vector<Grid>& in, int i, std::int64_t x, std::int64_t y,
@@ -90,12 +89,15 @@ std::vector<Grid> reference(const Pyramid& pyramid, const Synthesis<float>& n) {
       }
   for (std::int64_t y = 0; y < size.height; ++y)
     for (std::int64_t x = 0; x < size.width; ++x)
-      for (int c = 0; c < kColours; ++c) {
-        double sum =
-            static_cast<double>(n.close_bias[c]) + clamped(colours[static_cast<std::size_t>(c)], x, y);
-        for (int d = 0; d < kDetail; ++d) sum += convolved(detail, d, x, y, n.close[c][d]);
-        out[static_cast<std::size_t>(c)][static_cast<std::size_t>(y)][static_cast<std::size_t>(x)] =
-            std::clamp(sum, 0.0, 1.0) * 255;
+      for (std::size_t c = 0; c < kColours; ++c) {
+        double colour = kSomeAxes.mean[c] / 256.0;
+        for (int k = 0; k < kColours; ++k) {
+          double sum =
+              static_cast<double>(n.close_bias[k]) + clamped(colours[static_cast<std::size_t>(k)], x, y);
+          for (int d = 0; d < kDetail; ++d) sum += convolved(detail, d, x, y, n.close[k][d]);
+          colour += kSomeAxes.matrix[c][static_cast<std::size_t>(k)] / 64.0 * (sum - kMiddle / 4096.0);
+        }
+        out[c][static_cast<std::size_t>(y)][static_cast<std::size_t>(x)] = std::clamp(colour, 0.0, 1.0) * 255;
       }
   return out;
 }
@@ -105,7 +107,7 @@ TEST(PackedSynthesis, IsTheFormulaWithinItsRounding) {
     const Pyramid pyramid = some_latents(size, 3);
     const Networks<std::int32_t> networks = to_integers(some_networks(4));
     const std::vector<std::uint8_t> bytes =
-        synthesise(pyramid, {0, 0, size.width, size.height}, networks.synthesis);
+        synthesise(pyramid, {0, 0, size.width, size.height}, networks.synthesis, kSomeAxes);
     const std::vector<Grid> exact = reference(pyramid, to_floats(networks).synthesis);
     std::size_t i = 0;
     double spread = 0;
@@ -124,7 +126,7 @@ TEST(PackedSynthesis, APartIsThatOfTheWhole) {
   const Pyramid pyramid = some_latents(size, 5);
   const Networks<std::int32_t> networks = to_integers(some_networks(6));
   const std::vector<std::uint8_t> whole =
-      synthesise(pyramid, {0, 0, size.width, size.height}, networks.synthesis);
+      synthesise(pyramid, {0, 0, size.width, size.height}, networks.synthesis, kSomeAxes);
   for (const Region part :
        {Region{0, 0, 1, 1}, Region{82, 89, 83, 90}, Region{10, 33, 71, 68}, Region{40, 0, 42, 90}}) {
     // A pyramid of what is needed alone.
@@ -136,7 +138,7 @@ TEST(PackedSynthesis, APartIsThatOfTheWhole) {
       for (std::int64_t y = needed.y0; y < needed.y1; ++y)
         for (std::int64_t x = needed.x0; x < needed.x1; ++x) some[l].row(y)[x] = pyramid[l].row(y)[x];
     }
-    const std::vector<std::uint8_t> bytes = synthesise(some, part, networks.synthesis);
+    const std::vector<std::uint8_t> bytes = synthesise(some, part, networks.synthesis, kSomeAxes);
     for (std::int64_t y = part.y0; y < part.y1; ++y)
       for (std::int64_t i = 0; i < part.width() * kColours; ++i)
         ASSERT_EQ(bytes[static_cast<std::size_t>((y - part.y0) * part.width() * kColours + i)],
@@ -148,9 +150,9 @@ TEST(PackedSynthesis, TheBitsAreTheSameEverywhere) {
   const Pyramid pyramid = some_latents({64, 50}, 5);
   const Networks<std::int32_t> networks = to_integers(some_networks(6));
   std::uint64_t digest = 14695981039346656037ull;  // FNV-1a
-  for (const std::uint8_t b : synthesise(pyramid, {0, 0, 64, 50}, networks.synthesis))
+  for (const std::uint8_t b : synthesise(pyramid, {0, 0, 64, 50}, networks.synthesis, kSomeAxes))
     digest = (digest ^ b) * 1099511628211ull;
-  EXPECT_EQ(digest, 3159179108681251740u);
+  EXPECT_EQ(digest, 3741265590462582305u);
 }
 
 TEST(PackedSynthesis, AnyWeightsAreSomePicture) {
@@ -158,7 +160,7 @@ TEST(PackedSynthesis, AnyWeightsAreSomePicture) {
   Networks<std::int32_t> networks;
   for (std::int32_t& n : networks.numbers()) n = static_cast<std::int32_t>(random());
   const Pyramid pyramid = some_latents({33, 34}, 5);
-  EXPECT_EQ(synthesise(pyramid, {0, 0, 33, 34}, networks.synthesis).size(), 33u * 34 * 3);
+  EXPECT_EQ(synthesise(pyramid, {0, 0, 33, 34}, networks.synthesis, kSomeAxes).size(), 33u * 34 * 3);
   EXPECT_GE(bits_of_tile(pyramid, 0, {0, 0, 33, 34}, networks.models[0]), 0);
 }
 

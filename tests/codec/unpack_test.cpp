@@ -13,8 +13,8 @@ namespace veldt::codec {
 namespace {
 
 std::string packed_photograph(Size size, int channels) {
-  const std::string body =
-      write_photograph(some_latents(size, 3), base_networks(0), Shifts{}, {.base = 0, .tile_log2 = 4});
+  const std::string body = write_photograph(some_latents(size, 3), base_networks(0), Shifts{},
+                                            {.base = 0, .tile_log2 = 4, .axes = {}});
   return write_packed(Family::photograph, size, channels, body);
 }
 

@@ -79,8 +79,8 @@ std::vector<std::string> photograph_seeds() {
       codec::Shifts shifts{};
       for (std::size_t i = 0; i < codec::kNumbers; i += 90) networks.numbers()[i] += 30;
       std::string bytes{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1)};
-      seeds.push_back(bytes +
-                      write_photograph(pyramid, networks, shifts, {.base = 0, .tile_log2 = tile_log2}));
+      seeds.push_back(bytes + write_photograph(pyramid, networks, shifts,
+                                               {.base = 0, .tile_log2 = tile_log2, .axes = {}}));
     }
   return seeds;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kSide = 128;
 
-// Soft hills with an edge through them: [1, 3, side, side] and as bytes.
+// Soft hills with an edge through them: [1, 3, side, side] and as [side][side][3].
 struct Picture {
   Picture() : tensor(zeros({1, 3, kSide, kSide})) {
     float* to = tensor.data<float>();
@@ -27,12 +27,12 @@ struct Picture {
           const double u = static_cast<double>(x) / 17, v = static_cast<double>(y) / 23;
           const double shade =
               127 + 50 * std::sin(u + static_cast<double>(c)) * std::cos(v) + (x > y + 20 ? 40 : 0);
-          bytes.push_back(static_cast<std::uint8_t>(shade));
-          to[(c * kSide + y) * kSide + x] = static_cast<float>(bytes.back()) / 255;
+          colours.push_back(static_cast<float>(std::floor(shade)) / 255);
+          to[(c * kSide + y) * kSide + x] = colours.back();
         }
   }
   Tensor tensor;
-  std::vector<std::uint8_t> bytes;
+  std::vector<float> colours;
 };
 
 Cost cost_of(const std::vector<Tensor>& latents, Learner& learner, int base) {
@@ -46,7 +46,7 @@ Cost cost_of(const std::vector<Tensor>& latents, Learner& learner, int base) {
 TEST(PackAnalysis, FindsLatentsThatTheBaseNetworksDraw) {
   const NoGrad off;
   const Picture picture;
-  Learner learner({kSide, kSide}, picture.bytes);
+  Learner learner({kSide, kSide}, picture.colours);
   const std::vector<Tensor> features = learned_analysis().features(picture.tensor);
   double bits = 0, error = 1;
   for (int base = 0; base < codec::kBaseNetworks; ++base) {

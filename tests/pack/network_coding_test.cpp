@@ -4,16 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "veldt/codec/base_networks.h"
+#include "veldt/pack/colours.h"
 
 namespace veldt::pack {
 namespace {
 
-std::vector<std::uint8_t> slopes(Size size) {
+std::vector<float> slopes(Size size) {
   std::vector<std::uint8_t> pixels;
   for (std::int64_t y = 0; y < size.height; ++y)
     for (std::int64_t x = 0; x < size.width; ++x)
       for (std::int64_t c = 0; c < 3; ++c) pixels.push_back(static_cast<std::uint8_t>(3 * x + c * y));
-  return pixels;
+  return along_axes(pixels, {});
 }
 
 // A little away from the base, in every number.

@@ -76,6 +76,10 @@ class PackProgressLine {
       line_.update_rows(p.step, p.steps, "exact row");
       return true;
     }
+    if (p.step == 0) {
+      line_.update(0, "looking at the picture");
+      return true;
+    }
     if (p.step == 1) start_ = std::chrono::steady_clock::now();
     const double share = static_cast<double>(p.step) / static_cast<double>(p.steps),
                  passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -106,8 +106,7 @@ const std::array<std::string_view, kBaseNetworks> kBaseTexts = {
     "ykh96s2b5DJfMeQaDUJR0il28R5SZ4UGhTHJ7MYQFo7LuJ7M7ZwLqOgjM2/xiXEsZv6tcxY+A/MtfwdC4/nBuSM3bOQr39PGsQJb"
     "jbNK50+ZbdAzHmoC7JNAvszV6MuQ2gazAQL4uZrfXUOMv6tDKTtp0Y1wlg3cyr8jB3T8RRjLIJQFLGYV36fA4ti63Wl0wicFB7Cg"
     "AUxlg/81LkdmpgDcnVXazWCZBV6uKiy7+8txOtAxvj7aG08BZHvFabR0NjTzi0wnAbR/eDASMdt/4gFD1dcTSuQOvOtzH9wdefW8"
-    "f5UHXf/X+Uo=",
-
+    "f5UHXf/X+UoGVZQ3fEWTooaB3Q65AxzUrBf9XJIHuWmVN/KcJxxLDlKlArNZZ671jg0Om+t7xkg=",
     "hf//rvmUGoUZ2W7t3aHSCYcVRJGc5mkLv/Tt2xmkMGCX6tZh7DkdDe47BUY30uTZEfpbdcFwlwHKOBMQhqQmWBA68aljgn6WBeNy"
     "aPs8zG3YvkG7Ym1ItJET6pG3U931wxBEPDhL76KakbG315++fepPRFBcKwsJuKgXYXFgGNf73/5iVeVVaSirYEF98iqJbo/y0Jq8"
     "Ub42ed+QGMkAyp4Hgj2IjN/KP56O7A6dbiBHjw7oKhgOoi0a48gNOxRiOEydPNep1t5nBnJ+B4B42S0be16vQPNHgr+f0GX/QQ9N"
@@ -205,8 +204,7 @@ const std::array<std::string_view, kBaseNetworks> kBaseTexts = {
     "KgR4C6M22tDKJ26VpR5xcH1q0WbCpA84K5wHZuRiBTKNCbOPDmbbF8Y8LwYYHc2CGVvQ24swoFQxdPB9Ho3PfLWReypNNwkmMOim"
     "ezmFMnAVVT6sw8UpGifZoIAC7SuytFO3Te2LWR2TPErqzMNeRDIBEMJyl+DgiB5s3/H1gizASVCRb3ib0RCLvwZGR2doZHhq+edz"
     "AdRN4GtKWEC6eZYLC9VnKF2eu0o3Aj9FxPhh5k1tLGgE8y1l5wo6n0FYwI/tYkZs1lhvP/vhwdsBAP+8kJPAEA/81C9YAIB//hf7"
-    "kg==",
-
+    "leRVaLkZdYQ5kMISzxYJMTXUU8fUCyGs+zoLu31+e2nccI6p9y3D2idPVPoNBnLTgg==",
     "hf//rvnYahaxBruqFOjBl1L+MkzzbaO1pcIGmwt4RnAvv7U9CvaTj8lyml5thrEdvjjOunMAov0ncAwa9NNkBb9qf4Rc7hNaZJbw"
     "xc8euGgFe4AGPuKAgZZOVHotbdi1hVk5nqcOja0SpW9tI2CebIflmkvYbd3ibTzqBPYFL9TqJDMhIdplhyw7QWOdi8r+yYGqckOH"
     "4S2EHZGNG/IiYYoTHy0E4iWpc1jVMp0qmpwLFGRxfKRon8+Yg6yqsPboOuTchW0iY4ovBYN3aZsCqYlnvUfGtWvRwtMtA/YBYUma"
@@ -303,8 +301,8 @@ const std::array<std::string_view, kBaseNetworks> kBaseTexts = {
     "T3R9bpKAvr+BAF8HmfgHAX31TvzPXYySHjAB/8BBto+p4rNiJJ+ruAsHtK5//NMB0OAK5/9ioluABXP/cmzTwArn/7C+4QnC4mXD"
     "HXoesXVFiObOpp+mFDF7qTVR6X1X+10yt65JvOCcXxJ0dCeE5MEkKAE67eXxOQn6xQcWGYHsntVoK6Sr8H0lV0miSt9hUCH82kvy"
     "OPV9Ugn5OBPGKcgLygQtGkqaVOf+nvtSxpcFYAzdVASY5ABmxNi0rTpABqwcbL4P0Yfs5LGd8eaHPYb/kG9//VvPtIYA6mAXU8Ny"
-    "mTkxpd3P0SCtNF6qcc+CLPcL8zIi4XiSjAx7QkNVJvKsVGjdJDrls6X5UnEeEfFAA4b/feKFeA4b+cTXagHC//hs7Bs=",
-
+    "mTkxpd3P0SCtNF6qcc+CLPcL8zIi4XiSjAx7QkNVJvKsVGjdJDrls6X5UnEeEfFAA4b/feKFeA4b+cTXagHC//hs7FWGjS5WjiNV"
+    "/aX9h1PqgT4d1M9P19XZuVeubXiXBsNatQoghyIYx9NN6yr7+VrSQQk=",
     "hgsevg0F/bZC7IrvKRILtoVyQFTE8h4Nam0Tzf3r6fZG5akKR5eOEp/IrXCaY0vghZOitRJeM5JEOSidg7DI1gLKqLpoMGACkuOP"
     "t3FQ9bT5iycEdGpK7alVgfcbRxdNBCEIQBZDjhqcK6/Ig0BWoRmYQKo0CaJDu2YQTfhqyfOiH5X6ymIoT4lXnLO3S5hVtGL18qRA"
     "Rt90mWup4qPTRH5apnVg1mtGuFlQA4QzABxOkuQB9ZZAjdLg69iyLoejYoRoW/jBmUKWFAHQoKVns2gMFWAdJj8U6UKK9LOr0CCV"
@@ -401,8 +399,7 @@ const std::array<std::string_view, kBaseNetworks> kBaseTexts = {
     "cWlsBPRwBSfW6owMoQPY7FvR2XeXxFCNLgT4A5Ax7bp+Ln2U6LeXl+J/ik2B/IPw/4xs+MgH4f95yc8BK/85jyjwywxIwdXA1dRZ"
     "BjyBCU0zbkX8SQQLKDlmPVbH3+x8qvFqBK+OAPvqSYYQdBN1AW1yp654rXwP9BjDQcoDEQROTIEbllbOMa+bw6DNuBhXrYiA2god"
     "u+6dSJCitYIF2zorBa3TUKapl01JIvH/58f9Crw1W5g1glzMAkxcfQZMJ+TvqWfLyW0/2fcrK0Dx7MoCttGKTb72Aiw7AZF4AFAc"
-    "fCdm9YGjMYJ1/7DdBjATr/9sxTU=",
-
+    "fCdm9YGjMYJ1/7DdBjATr/9sxTbTnu0A7oaKr+jiXuz6BaCO8esqEE8UmpdRNraJYEt+vvbFS6AzFGFjPT1LzxD0kP8=",
     "hgtWFVCgwxs30CXjww97tnbfl9sNZFYKoGqUqemtehga8Xa87bsbGrETEmHYA78TsuhJqhckEk8Z8vuD9QgdvI/Gyh50+r8/DN7W"
     "wkMMUoTmFJWM3I8b50UyAg337B8fN22G0xJAI5TES71Mko1OnTvirwOKZ0gMjeRHWrYFISdBHowKNVW1/YJf2uStNFI3/DGAimGs"
     "j5ftZTsYhTUaNRerD0rdgza34YbdqOAgD1t6AHrfvCGH91DX4d1k+rKN1qlf0OF1ftzdT3rEgBF8YBBMVhsTXaWPTn+UdT3pXFXK"
@@ -498,6 +495,6 @@ const std::array<std::string_view, kBaseNetworks> kBaseTexts = {
     "5ZbDLbJrX0WVwoYai8RZb5cu0JSR+iQhf0EcM39iQf/bWlkcAkH/uFpTNAJB/9E6LUkmAiwhM/yzFw6PFu8U3vEk2fHzgOIOCeSc"
     "FJqDn/Kuj0+MjeE/8/F4DwhGSVbzfn4RiCXj0AoFiC2JBpxJy5ub20E6Z2M6lAe0BVFrqJCA/zqCTYq/ypos0Q97EsCrDpMnf3u/"
     "dCH5n0sJryVW5CvQYwEzGb+WH9T+WcVJFjOwg2dzcAUfMpwvrjoNawhnqmvKrSJ32xeQ+VfCCArBiTgjyAdl/kKoY+Adl/xagHUg"
-    "Oy/+VVoG"};
+    "Oy/+VVoNrwzr3UUEoY1986+QYhDzkf1VrEcaPhvT29fwu73jKzZnSPE9RkCe8Wmb02UL5qWQ"};
 
 }  // namespace veldt::codec

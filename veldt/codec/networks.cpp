@@ -25,7 +25,8 @@ constexpr NumberKind kSynthesisKinds[] = {{kHidden * kLevels, 14},
                                           {kDetail * kColours * kTaps, 12},
                                           {kDetail, 24},
                                           {kColours * kDetail * kTaps, 12},
-                                          {kColours, 24}};
+                                          {kColours, 24},
+                                          {(kLevels - 1) * kUpsampling, 10}};
 
 std::array<Group, kGroups> all_groups() {
   std::array<Group, kGroups> groups{};

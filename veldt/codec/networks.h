@@ -17,6 +17,7 @@ inline constexpr int kHidden = 24;  // of the synthesis
 inline constexpr int kDetail = 4;   // channels of its convolutions
 inline constexpr int kColours = 3;
 inline constexpr int kTaps = 3 * 3;
+inline constexpr int kUpsampling = 4;  // numbers of a filter that makes a level twice as large
 
 // x the contexts: h = relu(x + first x + first_bias), g = relu(h + second h + second_bias), and
 // out = last g + skip x + last_bias. out[0] is the mean of the latent; out[1] - 4 is the logarithm of b of
@@ -28,15 +29,19 @@ template <class T> struct ContextModel {
   T skip[2][kContexts];
 };
 
-// f the latents of a pixel, one a level, brought to the size of level 0: h = relu(hidden f + hidden_bias) and
-// c = colour h + skip f + colour_bias. On the picture of the c, two convolutions of 3 x 3, rows first, with
-// its edges repeated: out = c + close relu(detail c + detail_bias) + close_bias. 0 is black and 1 white.
+// Level l + 1 and all coarser ones are brought to the size of level l by the filter w = upsampling[l],
+// columns and then rows, with their edges repeated: the value 2i of v is w[0] v[i - 2] + w[1] v[i - 1] + w[2]
+// v[i] + w[3] v[i + 1], and 2i + 1 the mirrored. f the latents of a pixel, one a level, at the size of level
+// 0: h = relu(hidden f + hidden_bias) and c = colour h + skip f + colour_bias. On the picture of the c, two
+// convolutions of 3 x 3, rows first, with its edges repeated: out = c + close relu(detail c + detail_bias) +
+// close_bias, along the axes of colour_axes.h; 0 is about black and 1 white.
 template <class T> struct Synthesis {
   T hidden[kHidden][kLevels], hidden_bias[kHidden];
   T colour[kColours][kHidden], colour_bias[kColours];
   T skip[kColours][kLevels];
   T detail[kDetail][kColours][kTaps], detail_bias[kDetail];
   T close[kColours][kDetail][kTaps], close_bias[kColours];
+  T upsampling[kLevels - 1][kUpsampling];
 };
 
 template <class T> struct Networks {
@@ -57,7 +62,7 @@ struct Group {
 };
 // Of the models, then of the synthesis. Products of the models have 16 fractional bits, of the synthesis 24.
 std::span<const Group> groups();
-inline constexpr std::size_t kGroups = kModels * 7 + 9;
+inline constexpr std::size_t kGroups = kModels * 7 + 10;
 
 Networks<std::int32_t> to_integers(const Networks<float>& networks);
 Networks<float> to_floats(const Networks<std::int32_t>& networks);

@@ -1,4 +1,4 @@
-// One byte of the plan, the networks, the lengths of the pieces, the pieces.
+// One byte of the plan, the axes, the networks, the lengths of the pieces, the pieces.
 #include "veldt/codec/photograph.h"
 
 #include <algorithm>
@@ -48,6 +48,9 @@ std::string write_photograph(const Pyramid& pyramid, const Networks<std::int32_t
     });
   }
   std::string body(1, static_cast<char>(plan.base | (plan.tile_log2 - kLeastTile) << 4));
+  for (const auto& row : plan.axes.matrix)
+    for (const std::int8_t number : row) body += static_cast<char>(number);
+  for (const std::uint8_t mean : plan.axes.mean) body += static_cast<char>(mean);
   RangeEncoder numbers;
   encode_networks(numbers, base_networks(plan.base), networks, shifts);
   const std::string changes = numbers.finish();
@@ -64,15 +67,17 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
     return IoError(IoError::Kind::malformed, "cannot read " + name, why,
                    "pack the picture again, or fetch the file again");
   };
-  if (body.empty()) throw refuse("it ends before its networks");
+  if (body.size() < 1 + kAxesBytes) throw refuse("it ends before its networks");
   // The most probable latent takes 1.5e-4 bits.
   if (const std::int64_t least = picture.width * picture.height >> 16; !partial && least > std::ssize(body))
     throw refuse(str("it is ", body.size(), " bytes, and a picture of its size takes ", least, " or more"));
   const auto plan = static_cast<unsigned char>(body[0]);
-  plan_ = {plan & 0xf, (plan >> 4) + kLeastTile};
+  plan_ = {plan & 0xf, (plan >> 4) + kLeastTile, {}};
   if (plan_.base >= kBaseNetworks)
     throw refuse(str("it begins with networks ", plan_.base, ", and this Veldt has ", kBaseNetworks));
-  body.remove_prefix(1);
+  for (std::size_t i = 0; i < 9; ++i) plan_.axes.matrix[i / 3][i % 3] = static_cast<std::int8_t>(body[1 + i]);
+  for (std::size_t i = 0; i < 3; ++i) plan_.axes.mean[i] = static_cast<std::uint8_t>(body[10 + i]);
+  body.remove_prefix(1 + kAxesBytes);
   std::int64_t length = 0;
   if (!take_integer(body, length) || static_cast<std::uint64_t>(length) > body.size())
     throw refuse("it ends before its networks do");
@@ -148,7 +153,7 @@ Pyramid PhotographReader::latents(const Region& region) const {
 }
 
 std::vector<std::uint8_t> PhotographReader::pixels(const Region& region) const {
-  return synthesise(latents(region), region, networks_.synthesis);
+  return synthesise(latents(region), region, networks_.synthesis, plan_.axes);
 }
 
 }  // namespace veldt::codec

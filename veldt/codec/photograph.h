@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "veldt/codec/colour_axes.h"
 #include "veldt/codec/latents.h"
 #include "veldt/codec/networks.h"
 #include "veldt/codec/networks_code.h"
@@ -19,6 +20,7 @@ namespace veldt::codec {
 struct PhotographPlan {
   int base = 0;       // of base_networks()
   int tile_log2 = 9;  // of the side of a tile, kLeastTile..kMostTile
+  ColourAxes axes;
 };
 inline constexpr int kLeastTile = 4, kMostTile = 19;
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "veldt/codec/upsampling.h"
 #include "veldt/core/threads.h"
 
 namespace veldt::codec {
@@ -14,6 +13,7 @@ using Wrapped = std::uint32_t;
 
 constexpr int kFeature = 8;  // fractional bits of a latent on its way to the size of the picture
 constexpr int kColourBits = 12;
+constexpr int kFilter = 10;                          // fractional bits of a filter
 constexpr int kSum = 24;                             // of products with weights
 constexpr std::int64_t kRows = 32, kColumns = 4096;  // of a piece of work
 
@@ -50,16 +50,19 @@ Plane features_of(const Latents& latents, const Region& region) {
   return plane;
 }
 
+using Filter = std::int32_t[kUpsampling];
+
 // A new value: the four nearest ones, weighed.
-std::int32_t between(std::int32_t far, std::int32_t near, std::int32_t here, std::int32_t other) {
-  const Wrapped sum = static_cast<Wrapped>(kUpsampling[0]) * static_cast<Wrapped>(far) +
-                      static_cast<Wrapped>(kUpsampling[1]) * static_cast<Wrapped>(near) +
-                      static_cast<Wrapped>(kUpsampling[2]) * static_cast<Wrapped>(here) +
-                      static_cast<Wrapped>(kUpsampling[3]) * static_cast<Wrapped>(other);
-  return static_cast<std::int32_t>(sum + (1u << (kUpsamplingBits - 1))) >> kUpsamplingBits;
+std::int32_t between(const Filter& w, std::int32_t far, std::int32_t near, std::int32_t here,
+                     std::int32_t other) {
+  const Wrapped sum = static_cast<Wrapped>(w[0]) * static_cast<Wrapped>(far) +
+                      static_cast<Wrapped>(w[1]) * static_cast<Wrapped>(near) +
+                      static_cast<Wrapped>(w[2]) * static_cast<Wrapped>(here) +
+                      static_cast<Wrapped>(w[3]) * static_cast<Wrapped>(other);
+  return static_cast<std::int32_t>(sum + (1u << (kFilter - 1))) >> kFilter;
 }
 
-Plane upsampled(const Plane& coarse, Size level, const Region& region) {
+Plane upsampled(const Plane& coarse, Size level, const Region& region, const Filter& w) {
   const Region& from = coarse.region();
   Plane plane(region);
   const std::int64_t width = from.width();
@@ -75,24 +78,24 @@ Plane upsampled(const Plane& coarse, Size level, const Region& region) {
     const std::int32_t *far = row(i + 2 * side), *near = row(i + side), *here = row(i),
                        *other = row(i - side);
     for (std::int64_t x = 0; x < width; ++x)
-      line[static_cast<std::size_t>(x)] = between(far[x], near[x], here[x], other[x]);
+      line[static_cast<std::size_t>(x)] = between(w, far[x], near[x], here[x], other[x]);
     std::int32_t* to = plane.row(y) - region.x0;
     for (std::int64_t x = region.x0; x < region.x1; ++x) {
       const std::int64_t j = x >> 1, beside = x % 2 == 0 ? -1 : 1;
-      to[x] = between(column(j + 2 * beside), column(j + beside), column(j), column(j - beside));
+      to[x] = between(w, column(j + 2 * beside), column(j + beside), column(j), column(j - beside));
     }
   }
   return plane;
 }
 
 // The latents of all levels at the size of the picture.
-std::vector<Plane> features(const Pyramid& pyramid, const Region& region) {
+std::vector<Plane> features(const Pyramid& pyramid, const Region& region, const Synthesis<std::int32_t>& n) {
   std::array<Region, kLevels> regions;
   regions[0] = region;
   for (std::size_t l = 1; l < kLevels; ++l) regions[l] = upsampling_needs(regions[l - 1], pyramid[l].level());
   std::vector<Plane> stack;  // of the levels so far, the finest first
   for (std::size_t l = kLevels; l-- > 0;) {
-    for (Plane& plane : stack) plane = upsampled(plane, pyramid[l + 1].level(), regions[l]);
+    for (Plane& plane : stack) plane = upsampled(plane, pyramid[l + 1].level(), regions[l], n.upsampling[l]);
     stack.insert(stack.begin(), features_of(pyramid[l], regions[l]));
   }
   return stack;
@@ -180,11 +183,30 @@ void convolve(const std::vector<Plane>& in, std::int64_t y, Size picture,
     }
 }
 
+// A row of numbers along the axes, [kColours][width], as bytes of colours.
+void bytes_of(const std::vector<Wrapped>& numbers, std::int64_t width, const ColourAxes& axes,
+              std::uint8_t* to) {
+  for (std::int64_t x = 0; x < width; ++x)
+    for (std::size_t c = 0; c < kColours; ++c) {
+      Wrapped sum = 1u << (kAxisBits - 1);
+      for (std::size_t k = 0; k < kColours; ++k)
+        sum += static_cast<Wrapped>(axes.matrix[c][k]) *
+               (numbers[static_cast<std::size_t>(static_cast<std::int64_t>(k) * width + x)] -
+                static_cast<Wrapped>(kMiddle));
+      const auto mean = static_cast<Wrapped>(axes.mean[c]) << (kColourBits - 8);
+      const auto level =
+          static_cast<std::int32_t>(mean + static_cast<Wrapped>(static_cast<std::int32_t>(sum) >> kAxisBits));
+      const std::int32_t inside = std::clamp(level, 0, 1 << kColourBits);
+      to[x * kColours + static_cast<std::int64_t>(c)] =
+          static_cast<std::uint8_t>((inside * 255 + (1 << (kColourBits - 1))) >> kColourBits);
+    }
+}
+
 void synthesise_band(const Pyramid& pyramid, const Region& band, const Synthesis<std::int32_t>& n,
-                     std::uint8_t* bytes, std::int64_t row_bytes) {
+                     const ColourAxes& axes, std::uint8_t* bytes, std::int64_t row_bytes) {
   const Size picture = pyramid[0].level();
   const Region around = synthesis_needs(band, picture), beside = widened(band, 1, picture);
-  const std::vector<Plane> stack = features(pyramid, around);
+  const std::vector<Plane> stack = features(pyramid, around, n);
   std::vector<Plane> colours(kColours, Plane(around)), detail(kDetail, Plane(beside));
   for (std::int64_t y = around.y0; y < around.y1; ++y) colours_of(stack, y, n, colours);
   std::vector<Wrapped> sums;
@@ -202,20 +224,14 @@ void synthesise_band(const Pyramid& pyramid, const Region& band, const Synthesis
   Line narrow(band);
   for (std::int64_t y = band.y0; y < band.y1; ++y) {
     convolve<kDetail, kColours>(detail, y, picture, n.close, n.close_bias, narrow, band.width(), sums);
-    std::uint8_t* to = bytes + (y - band.y0) * row_bytes;
     for (int c = 0; c < kColours; ++c) {
       const std::int32_t* from = colours[static_cast<std::size_t>(c)].row(y) + (band.x0 - around.x0);
-      for (std::int64_t x = 0; x < band.width(); ++x) {
-        const std::int32_t sum =
-            static_cast<std::int32_t>(sums[static_cast<std::size_t>(c * band.width() + x)]) >>
-            (kSum - kColourBits);
-        const std::int32_t level =
-            std::clamp(static_cast<std::int32_t>(static_cast<Wrapped>(from[x]) + static_cast<Wrapped>(sum)),
-                       0, 1 << kColourBits);
-        to[x * kColours + c] =
-            static_cast<std::uint8_t>((level * 255 + (1 << (kColourBits - 1))) >> kColourBits);
-      }
+      Wrapped* sum = sums.data() + c * band.width();
+      for (std::int64_t x = 0; x < band.width(); ++x)
+        sum[x] = static_cast<Wrapped>(from[x]) +
+                 static_cast<Wrapped>(static_cast<std::int32_t>(sum[x]) >> (kSum - kColourBits));
     }
+    bytes_of(sums, band.width(), axes, bytes + (y - band.y0) * row_bytes);
   }
 }
 
@@ -230,7 +246,7 @@ Region upsampling_needs(const Region& finer, Size level) {
 Region synthesis_needs(const Region& pixels, Size picture) { return widened(pixels, 2, picture); }
 
 std::vector<std::uint8_t> synthesise(const Pyramid& pyramid, const Region& pixels,
-                                     const Synthesis<std::int32_t>& network) {
+                                     const Synthesis<std::int32_t>& network, const ColourAxes& axes) {
   const std::int64_t width = pixels.width() * kColours;
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(width * pixels.height()));
   parallel_for(pixels.height(), kRows, [&](std::int64_t begin, std::int64_t end) {
@@ -238,7 +254,7 @@ std::vector<std::uint8_t> synthesise(const Pyramid& pyramid, const Region& pixel
       synthesise_band(
           pyramid,
           {pixels.x0 + x, pixels.y0 + begin, std::min(pixels.x0 + x + kColumns, pixels.x1), pixels.y0 + end},
-          network, bytes.data() + begin * width + x * kColours, width);
+          network, axes, bytes.data() + begin * width + x * kColours, width);
   });
   return bytes;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "veldt/codec/colour_axes.h"
 #include "veldt/codec/latents.h"
 #include "veldt/codec/networks.h"
 
@@ -19,6 +20,6 @@ Region synthesis_needs(const Region& pixels, Size picture);
 // Bytes [height][width][3] of the region of the picture. The pyramid holds what synthesis_needs() and, level
 // by level, upsampling_needs() ask for. Uses the threads of core/threads.h.
 std::vector<std::uint8_t> synthesise(const Pyramid& pyramid, const Region& pixels,
-                                     const Synthesis<std::int32_t>& network);
+                                     const Synthesis<std::int32_t>& network, const ColourAxes& axes);
 
 }  // namespace veldt::codec

@@ -43,10 +43,16 @@ double model_rows(const LevelRows& rows, std::int64_t y0, std::int64_t y1,
                   const codec::ContextModel<float>& model, float scale, codec::ContextModel<float>* gradient,
                   BandGradients* beside);
 
-// A row at twice the size of a level, and its adjoint in two steps, of which the second adds.
-void upsample_row(const Plane& coarse, std::int64_t y, float* line, Plane& fine);
-void upsample_adjoint_row(const Plane& d_fine, std::int64_t y, std::vector<float>& lines, Plane& d_wide);
-void upsample_adjoint_column(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, Plane& d_coarse);
+// A row at twice the size of a level by a filter w[codec::kUpsampling], and its adjoint in two steps, of
+// which the second adds.
+void upsample_row(const Plane& coarse, std::int64_t y, const float* w, float* line, Plane& fine);
+void upsample_adjoint_row(const Plane& d_fine, std::int64_t y, const float* w, std::vector<float>& lines,
+                          Plane& d_wide);
+void upsample_adjoint_column(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, const float* w,
+                             Plane& d_coarse);
+// Adds what row y gives to the gradient of the filter, after upsample_adjoint_row().
+void upsample_filter_gradient(const Plane& coarse, const Plane& d_fine, const Plane& d_wide, std::int64_t y,
+                              const float* w, float* line, float* sums);
 
 // The two layers of the synthesis.
 void colour_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1,

@@ -73,6 +73,10 @@ void add_row(const float* from, float* to, std::int64_t count) {
   for (std::int64_t x = 0; x < count; ++x) to[x] += from[x];
 }
 
+struct FilterSums {
+  float of[codec::kUpsampling];
+};
+
 // The model of a level.
 auto& model_at(auto& networks, std::size_t level) {
   return networks.models[static_cast<std::size_t>(codec::model_of(static_cast<int>(level)))];
@@ -98,7 +102,7 @@ Learner::Level::Level(Size s)
       d_grandparent(s),
       wide({(s.width + 1) / 2, s.height}) {}
 
-Learner::Learner(Size size, const std::vector<std::uint8_t>& pixels)
+Learner::Learner(Size size, std::span<const float> colours)
     : size_(size),
       target_(planes(kColours, size)),
       colours_(planes(kColours, size)),
@@ -112,14 +116,14 @@ Learner::Learner(Size size, const std::vector<std::uint8_t>& pixels)
     levels_.back().features = planes(kLevels - l, levels_.back().size);
     levels_.back().d_features = planes(kLevels - l, levels_.back().size);
   }
-  look_at(pixels);
+  look_at(colours);
 }
 
-void Learner::look_at(const std::vector<std::uint8_t>& pixels) {
+void Learner::look_at(std::span<const float> colours) {
   std::size_t i = 0;
   for (std::int64_t y = 0; y < size_.height; ++y)
     for (std::int64_t x = 0; x < size_.width; ++x)
-      for (Plane& plane : target_) plane.row(y)[x] = static_cast<float>(pixels[i++]) / 255.0f;
+      for (Plane& plane : target_) plane.row(y)[x] = colours[i++];
 }
 
 void Learner::begin_with(int level, std::span<const float> latents) {
@@ -137,7 +141,7 @@ std::vector<float> Learner::gradient(int level) const {
   return gradient;
 }
 
-void Learner::round(const Rounding& how) {
+void Learner::round(const Rounding& how, const codec::Synthesis<float>& network) {
   for (std::size_t l = 0; l < kLevels; ++l) {
     Level& level = levels_[l];
     by_rows(level.size.height, [&](std::int64_t y) {
@@ -154,11 +158,11 @@ void Learner::round(const Rounding& how) {
     if (l + 1 < kLevels) repeat(levels_[l + 1].rounded, 1, levels_[l].parent);
     if (l + 2 < kLevels) repeat(levels_[l + 2].rounded, 2, levels_[l].grandparent);
   }
-  upsample();
+  upsample(network);
 }
 
 Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& how) {
-  round(how);
+  round(how, networks.synthesis);
   Cost cost;
   for (std::size_t l = 0; l < kLevels; ++l) cost.bits += level_model(l, model_at(networks, l));
   cost.square_error = synthesis(networks.synthesis);
@@ -167,7 +171,7 @@ Cost Learner::measure(const codec::Networks<float>& networks, const Rounding& ho
 
 Cost Learner::differentiate(const codec::Networks<float>& networks, const Rounding& how, double lambda,
                             codec::Networks<float>* gradient) {
-  round(how);
+  round(how, networks.synthesis);
   for (Level& level : levels_) {
     level.d_rounded.clear();
     level.d_parent.clear();
@@ -218,7 +222,7 @@ double Learner::level_model_gradient(std::size_t l, const codec::ContextModel<fl
   return bits;
 }
 
-void Learner::upsample() {
+void Learner::upsample(const codec::Synthesis<float>& network) {
   for (std::size_t l = kLevels; l-- > 0;) {
     Level& level = levels_[l];
     level.features[0] = level.rounded;
@@ -227,29 +231,42 @@ void Learner::upsample() {
       parallel_for(level.size.height, kRows, [&](std::int64_t y0, std::int64_t y1) {
         std::vector<float> line(static_cast<std::size_t>(coarse.stride()));
         for (std::int64_t y = y0; y < y1; ++y)
-          upsample_row(coarse, y, line.data() + Plane::kBlock, level.features[k]);
+          upsample_row(coarse, y, network.upsampling[l], line.data() + Plane::kBlock, level.features[k]);
       });
     }
   }
 }
 
-void Learner::upsample_adjoint() {
+void Learner::upsample_adjoint(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient) {
   for (std::size_t l = 0; l < kLevels; ++l) {
     Level& level = levels_[l];
     by_rows(level.size.height, [&](std::int64_t y) {
       add_row(level.d_features[0].row(y), level.d_rounded.row(y), level.size.width);
     });
     for (std::size_t k = 1; k < level.d_features.size(); ++k) {
+      const float* filter = network.upsampling[l];
       Level& coarser = levels_[l + 1];
       parallel_for(level.size.height, kRows, [&](std::int64_t y0, std::int64_t y1) {
         std::vector<float> lines;
         for (std::int64_t y = y0; y < y1; ++y)
-          upsample_adjoint_row(level.d_features[k], y, lines, level.wide);
+          upsample_adjoint_row(level.d_features[k], y, filter, lines, level.wide);
       });
+      if (gradient != nullptr) {
+        const Plane& coarse = coarser.features[k - 1];
+        FilterSums total{};
+        by_bands(level.size.height, &total, [&](std::int64_t y0, std::int64_t y1, FilterSums* sums) {
+          std::vector<float> line(static_cast<std::size_t>(coarse.stride()));
+          for (std::int64_t y = y0; y < y1; ++y)
+            upsample_filter_gradient(coarse, level.d_features[k], level.wide, y, filter,
+                                     line.data() + Plane::kBlock, sums->of);
+          return 0.0;
+        });
+        add_row(total.of, gradient->upsampling[l], codec::kUpsampling);
+      }
       Plane& to = coarser.d_features[k - 1];
       to.clear();
       by_rows(coarser.size.height,
-              [&](std::int64_t y) { upsample_adjoint_column(level.wide, level.size.height, y, to); });
+              [&](std::int64_t y) { upsample_adjoint_column(level.wide, level.size.height, y, filter, to); });
     }
   }
 }
@@ -259,6 +276,11 @@ double Learner::bits_again(int model, const codec::ContextModel<float>& network)
   for (int l = 0; l < kLevels; ++l)
     if (codec::model_of(l) == model) bits += level_model(static_cast<std::size_t>(l), network);
   return bits;
+}
+
+double Learner::error_again(const codec::Synthesis<float>& network) {
+  upsample(network);
+  return synthesis(network);
 }
 
 double Learner::synthesis(const codec::Synthesis<float>& network) {
@@ -299,7 +321,7 @@ void Learner::synthesis_gradient(const codec::Synthesis<float>& network, codec::
     colour_gradient_rows(levels_[0].features, y0, y1, network, d_colours_, levels_[0].d_features, sum);
     return 0.0;
   });
-  upsample_adjoint();
+  upsample_adjoint(network, gradient);
 }
 
 void Learner::update(double rate, double lambda) {
@@ -319,19 +341,6 @@ void Learner::update(double rate, double lambda) {
                level.slopes.row(y), level.size.width, step);
     });
   }
-}
-
-double Learner::square_error(const std::vector<std::uint8_t>& pixels) const {
-  double sum = 0;
-  std::size_t i = 0;
-  for (std::int64_t y = 0; y < size_.height; ++y)
-    for (std::int64_t x = 0; x < size_.width; ++x)
-      for (const Plane& plane : target_) {
-        const double d = static_cast<double>(pixels[i++]) / 255 - static_cast<double>(plane.row(y)[x]);
-        sum += d * d;
-      }
-  // A float's 1/255 is not a double's.
-  return sum < 1e-12 ? 0 : sum / static_cast<double>(i);
 }
 
 codec::Pyramid Learner::rounded() const {

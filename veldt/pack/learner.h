@@ -23,11 +23,11 @@ struct Cost {
 // The loss is square_error + lambda * bits / pixels.
 class Learner {
  public:
-  // Bytes [height][width][3], red first. All latents begin at 0.
-  Learner(Size size, const std::vector<std::uint8_t>& pixels);
+  // Colours [height][width][3] as along_axes() of colours.h gives them. All latents begin at 0.
+  Learner(Size size, std::span<const float> colours);
 
   // Another picture of this size.
-  void look_at(const std::vector<std::uint8_t>& pixels);
+  void look_at(std::span<const float> colours);
 
   Size size() const { return size_; }
   // A level's latents row by row, as many as the level has; and their gradients, as differentiate() computed
@@ -44,12 +44,10 @@ class Learner {
   // Of the latents as measure() rounded them last: the bits of a model's levels, and the error of a
   // synthesis.
   double bits_again(int model, const codec::ContextModel<float>& network);
-  double error_again(const codec::Synthesis<float>& network) { return synthesis(network); }
+  double error_again(const codec::Synthesis<float>& network);
   // A step of Adam, at a rate of `rate` for level 0, twice that for level 1 and so on up to sixteen times; in
   // steps of the latents.
   void update(double rate, double lambda);
-  // The mean square difference of bytes as those it was made of, of 1 for white.
-  double square_error(const std::vector<std::uint8_t>& pixels) const;
   // The latents rounded to integers.
   codec::Pyramid rounded() const;
 
@@ -66,14 +64,14 @@ class Learner {
     Plane wide;                               // for the adjoint of upsampling to this level, half as wide
   };
 
-  void round(const Rounding& how);
+  void round(const Rounding& how, const codec::Synthesis<float>& network);
   double level_model(std::size_t level, const codec::ContextModel<float>& model);
   double level_model_gradient(std::size_t level, const codec::ContextModel<float>& model, float scale,
                               codec::ContextModel<float>* gradient);
   double synthesis(const codec::Synthesis<float>& network);
   void synthesis_gradient(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient);
-  void upsample();
-  void upsample_adjoint();
+  void upsample(const codec::Synthesis<float>& network);
+  void upsample_adjoint(const codec::Synthesis<float>& network, codec::Synthesis<float>* gradient);
 
   Size size_;
   std::vector<Level> levels_;

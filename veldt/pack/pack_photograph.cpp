@@ -18,6 +18,7 @@
 #include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
 #include "veldt/pack/analysis.h"
+#include "veldt/pack/colours.h"
 #include "veldt/pack/learner.h"
 #include "veldt/pack/network_adam.h"
 #include "veldt/pack/network_coding.h"
@@ -43,13 +44,18 @@ constexpr double kGain = 0.3;
 constexpr int kUsualShift = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.1;
 
-// [1, 3, h, w], 0 to 1: the picture, with its edges repeated up to multiples of 64.
-Tensor padded(Size size, const std::vector<std::uint8_t>& pixels) {
+// [1, 3, h, w] of colours [h][w][3], with the edges repeated up to multiples of 64.
+Tensor padded(Size size, std::span<const float> colours) {
   constexpr std::int64_t kMultiple = std::int64_t{1} << (codec::kLevels - 1);
   const auto more = [](std::int64_t n) { return (n + kMultiple - 1) / kMultiple * kMultiple - n; };
-  const Tensor bytes = Tensor::from<std::uint8_t>({size.height, size.width, 3}, std::span(pixels));
-  const Tensor picture = unsqueeze(permute(to(bytes, DType::f32) / 255.0, {2, 0, 1}), 0);
+  const Tensor pixels = Tensor::from<float>({size.height, size.width, 3}, colours);
+  const Tensor picture = unsqueeze(permute(pixels, {2, 0, 1}), 0);
   return pad(contiguous(picture), {0, more(size.width), 0, more(size.height)}, PadMode::replicate);
+}
+
+std::vector<Tensor> features(Size size, std::span<const float> colours) {
+  const NoGrad off;
+  return learned_analysis().features(padded(size, colours));
 }
 
 // The values, one for each of the base networks, are usually larger where lambda is smaller. Where a line
@@ -75,11 +81,26 @@ double decibels(double square_error) {
   return square_error > 0 ? -10 * std::log10(square_error) : std::numeric_limits<double>::infinity();
 }
 
+// The mean square difference of bytes, of 1 for white.
+double square_error(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += d * d;
+  }
+  return sum / 65025 / static_cast<double>(a.size());
+}
+
 class Packer {
  public:
   Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options)
-      : options_(options), learner_(size, pixels) {
-    begin(pixels);
+      : options_(options),
+        pixels_(pixels),
+        axes_(principal_axes(pixels)),
+        colours_(along_axes(pixels, axes_)),
+        features_(features(size, colours_)),
+        learner_(size, colours_) {
+    begin();
   }
 
   void learn(FunctionRef<bool(const PackProgress&)> heard) {
@@ -110,24 +131,24 @@ class Packer {
 
   PackedPhotograph write() {
     PackedPhotograph result;
-    result.body = write_photograph(learner_.rounded(), coded_->networks, coded_->shifts, {.base = base_});
+    result.body = write_photograph(learner_.rounded(), coded_->networks, coded_->shifts,
+                                   {.base = base_, .axes = axes_});
     const codec::PhotographReader reader(result.body, learner_.size(), "the picture", false);
     result.psnr =
-        decibels(learner_.square_error(reader.pixels({0, 0, learner_.size().width, learner_.size().height})));
+        decibels(square_error(pixels_, reader.pixels({0, 0, learner_.size().width, learner_.size().height})));
     return result;
   }
 
  private:
   // With the latents that the analysis finds for the base networks whose file would be nearest to what is
   // asked for.
-  void begin(const std::vector<std::uint8_t>& pixels) {
+  void begin() {
     const NoGrad off;
     const Analysis& analysis = learned_analysis();
-    const std::vector<Tensor> features = analysis.features(padded(learner_.size(), pixels));
     std::array<double, codec::kBaseNetworks>
         sizes;  // logarithms of sizes or qualities, beside those asked for
     for (int base = 0; base < codec::kBaseNetworks; ++base) {
-      begin_with(analysis.latents(features, base));
+      begin_with(analysis.latents(features_, base));
       const Cost cost = learner_.measure(codec::to_floats(codec::base_networks(base)), {.soft = false});
       sizes[static_cast<std::size_t>(base)] =
           options_.psnr ? -std::log(std::max(cost.square_error, 1e-9)) -
@@ -138,7 +159,9 @@ class Packer {
     lambda_ = lambda_where_zero(sizes);
     base_ = nearest_base(lambda_);
     networks_ = codec::to_floats(codec::base_networks(base_));
-    begin_with(analysis.latents(features, base_));
+    begin_with(analysis.latents(features_, base_));
+    features_ = {};
+    colours_ = {};
   }
 
   void begin_with(const std::vector<Tensor>& latents) {
@@ -196,6 +219,11 @@ class Packer {
   }
 
   PhotographOptions options_;
+  const std::vector<std::uint8_t>& pixels_;
+  codec::ColourAxes axes_;
+  // Until the latents begin; before the learner takes its memory.
+  std::vector<float> colours_;
+  std::vector<Tensor> features_;
   Learner learner_;
   double lambda_ = 0;
   int base_ = 0;
@@ -227,6 +255,7 @@ PackedPhotograph pack_photograph(Size size, const std::vector<std::uint8_t>& pix
                                  const PhotographOptions& options,
                                  FunctionRef<bool(const PackProgress&)> heard) {
   check_options(options);
+  heard({0, options.steps, 0, 0});
   Packer packer(size, pixels, options);
   packer.learn(heard);
   return packer.write();

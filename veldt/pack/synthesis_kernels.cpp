@@ -1,8 +1,8 @@
 // The way from latents to pixels and back with floats: twice the size, the two layers, the two convolutions.
+// Unrolled as model_kernels.cpp says.
 #include <algorithm>
 #include <cstring>
 
-#include "veldt/codec/upsampling.h"
 #include "veldt/pack/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,19 +21,14 @@ using codec::kDetail;
 using codec::kHidden;
 using codec::kLevels;
 using codec::kTaps;
-using codec::kUpsampling;
 using Network = codec::Synthesis<float>;
 
-constexpr float kUnit = 1.0f / (1 << codec::kUpsamplingBits);
-constexpr float kFar = kUnit * kUpsampling[0], kNear = kUnit * kUpsampling[1], kHere = kUnit * kUpsampling[2],
-                kOther = kUnit * kUpsampling[3];
-
-HWY_INLINE V weighed(V far, V near, V here, V other) {
-  return hn::MulAdd(far, set(kFar),
-                    hn::MulAdd(near, set(kNear), hn::MulAdd(here, set(kHere), hn::Mul(other, set(kOther)))));
+HWY_INLINE V weighed(const float* w, V far, V near, V here, V other) {
+  return hn::MulAdd(far, set(w[0]),
+                    hn::MulAdd(near, set(w[1]), hn::MulAdd(here, set(w[2]), hn::Mul(other, set(w[3])))));
 }
 
-void upsample(const Plane& coarse, std::int64_t y, float* line, Plane& fine) {
+void upsample(const Plane& coarse, std::int64_t y, const float* w, float* line, Plane& fine) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   const std::int64_t i = y >> 1, side = y % 2 == 0 ? -1 : 1, width = coarse.width();
   const auto row = [&](std::int64_t at) {
@@ -41,15 +36,15 @@ void upsample(const Plane& coarse, std::int64_t y, float* line, Plane& fine) {
   };
   const float *far = row(i + 2 * side), *near = row(i + side), *here = row(i), *other = row(i - side);
   for (std::int64_t x = 0; x < width; x += lanes)
-    store(weighed(load(far + x), load(near + x), load(here + x), load(other + x)), line + x);
+    store(weighed(w, load(far + x), load(near + x), load(here + x), load(other + x)), line + x);
   for (std::int64_t k = 1; k <= 2; ++k) {
     line[-k] = line[0];
     line[width - 1 + k] = line[width - 1];
   }
   float* to = fine.row(y);
   for (std::int64_t x = 0; x < width; x += lanes) {
-    const V even = weighed(load(line + x - 2), load(line + x - 1), load(line + x), load(line + x + 1));
-    const V odd = weighed(load(line + x + 2), load(line + x + 1), load(line + x), load(line + x - 1));
+    const V even = weighed(w, load(line + x - 2), load(line + x - 1), load(line + x), load(line + x + 1));
+    const V odd = weighed(w, load(line + x + 2), load(line + x + 1), load(line + x), load(line + x - 1));
     hn::StoreInterleaved2(even, odd, D(), to + 2 * x);
   }
   // Beyond the end there must be zeros again: kernels read whole blocks.
@@ -57,7 +52,8 @@ void upsample(const Plane& coarse, std::int64_t y, float* line, Plane& fine) {
 }
 
 // Columns: what each value of a row of the wide plane, of half the columns, gave to the fine row.
-void adjoint_of_columns(const Plane& d_fine, std::int64_t y, std::vector<float>& lines, Plane& d_wide) {
+void adjoint_of_columns(const Plane& d_fine, std::int64_t y, const float* w, std::vector<float>& lines,
+                        Plane& d_wide) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   const std::int64_t width = d_wide.width(), room = d_wide.stride();
   lines.assign(static_cast<std::size_t>(2 * room), 0.0f);
@@ -74,18 +70,20 @@ void adjoint_of_columns(const Plane& d_fine, std::int64_t y, std::vector<float>&
   std::fill(odd + width, odd + room - Plane::kBlock, 0.0f);
   float* to = d_wide.row(y);
   for (std::int64_t x = 0; x < width; x += lanes)
-    store(hn::Add(weighed(load(even + x + 2), load(even + x + 1), load(even + x), load(even + x - 1)),
-                  weighed(load(odd + x - 2), load(odd + x - 1), load(odd + x), load(odd + x + 1))),
+    store(hn::Add(weighed(w, load(even + x + 2), load(even + x + 1), load(even + x), load(even + x - 1)),
+                  weighed(w, load(odd + x - 2), load(odd + x - 1), load(odd + x), load(odd + x + 1))),
           to + x);
   // What was read beyond an edge was the edge.
-  to[0] += even[0] * (kFar + kNear) + even[1] * kFar + odd[0] * kOther;
+  to[0] += even[0] * (w[0] + w[1]) + even[1] * w[0] + odd[0] * w[3];
   to[width - 1] +=
-      odd[width - 1] * (kFar + kNear) + (width > 1 ? odd[width - 2] * kFar : 0) + even[width - 1] * kOther;
+      odd[width - 1] * (w[0] + w[1]) + (width > 1 ? odd[width - 2] * w[0] : 0) + even[width - 1] * w[3];
   std::fill(to + width, to + (width + lanes - 1) / lanes * lanes, 0.0f);
 }
 
 // Rows of the wide plane, which are as many as the fine one's; adds to the coarse row.
-void adjoint_of_rows(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, Plane& d_coarse) {
+void adjoint_of_rows(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, const float* w,
+                     Plane& d_coarse) {
+  const float far = w[0], near = w[1], here = w[2], other = w[3];
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   float* to = d_coarse.row(y);
   const auto add = [&](std::int64_t row, float weight) {
@@ -95,24 +93,66 @@ void adjoint_of_rows(const Plane& d_wide, std::int64_t fine_height, std::int64_t
       store(hn::MulAdd(load(from + x), set(weight), load(to + x)), to + x);
   };
   const std::int64_t last = d_coarse.height() - 1;
-  add(2 * y, kHere);
-  add(2 * (y + 1), kNear);
-  add(2 * (y + 2), kFar);
-  add(2 * (y - 1), kOther);
-  add(2 * y + 1, kHere);
-  add(2 * (y - 1) + 1, kNear);
-  add(2 * (y - 2) + 1, kFar);
-  add(2 * (y + 1) + 1, kOther);
+  add(2 * y, here);
+  add(2 * (y + 1), near);
+  add(2 * (y + 2), far);
+  add(2 * (y - 1), other);
+  add(2 * y + 1, here);
+  add(2 * (y - 1) + 1, near);
+  add(2 * (y - 2) + 1, far);
+  add(2 * (y + 1) + 1, other);
   if (y == 0) {
-    add(0, kFar + kNear);
-    add(2, kFar);
-    add(1, kOther);
+    add(0, far + near);
+    add(2, far);
+    add(1, other);
   }
   if (y == last) {
-    add(2 * last + 1, kFar + kNear);
-    if (last > 0) add(2 * (last - 1) + 1, kFar);
-    add(2 * last, kOther);
+    add(2 * last + 1, far + near);
+    if (last > 0) add(2 * (last - 1) + 1, far);
+    add(2 * last, other);
   }
+}
+
+void filter_gradient(const Plane& coarse, const Plane& d_fine, const Plane& d_wide, std::int64_t y,
+                     const float* w, float* line, float* out) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  const std::int64_t i = y >> 1, side = y % 2 == 0 ? -1 : 1, width = coarse.width();
+  const auto row = [&](std::int64_t at) {
+    return coarse.row(std::clamp<std::int64_t>(at, 0, coarse.height() - 1));
+  };
+  const float *far = row(i + 2 * side), *near = row(i + side), *here = row(i), *other = row(i - side);
+  V s0 = set(0), s1 = set(0), s2 = set(0), s3 = set(0);
+  const float* d = d_wide.row(y);
+  for (std::int64_t x = 0; x < width; x += lanes) {
+    const V f = load(far + x), n = load(near + x), h = load(here + x), o = load(other + x);
+    store(weighed(w, f, n, h, o), line + x);
+    const V g = load(d + x);
+    s0 = hn::MulAdd(g, f, s0);
+    s1 = hn::MulAdd(g, n, s1);
+    s2 = hn::MulAdd(g, h, s2);
+    s3 = hn::MulAdd(g, o, s3);
+  }
+  for (std::int64_t k = 1; k <= 2; ++k) {
+    line[-k] = line[0];
+    line[width - 1 + k] = line[width - 1];
+  }
+  const float* from = d_fine.row(y);
+  for (std::int64_t x = 0; x < width; x += lanes) {
+    V e, o;
+    hn::LoadInterleaved2(D(), from + 2 * x, e, o);
+    e = hn::IfThenElseZero(hn::FirstN(D(), static_cast<std::size_t>(width - x)), e);
+    const std::int64_t odd = std::max<std::int64_t>(d_fine.width() / 2 - x, 0);
+    o = hn::IfThenElseZero(hn::FirstN(D(), static_cast<std::size_t>(odd)), o);
+    const V before = load(line + x - 1), middle = load(line + x), after = load(line + x + 1);
+    s0 = hn::MulAdd(e, load(line + x - 2), hn::MulAdd(o, load(line + x + 2), s0));
+    s1 = hn::MulAdd(e, before, hn::MulAdd(o, after, s1));
+    s2 = hn::MulAdd(e, middle, hn::MulAdd(o, middle, s2));
+    s3 = hn::MulAdd(e, after, hn::MulAdd(o, before, s3));
+  }
+  out[0] += total_of(s0);
+  out[1] += total_of(s1);
+  out[2] += total_of(s2);
+  out[3] += total_of(s3);
 }
 
 void colours(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1, const Network& n,
@@ -121,17 +161,23 @@ void colours(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y
   for (std::int64_t y = y0; y < y1; ++y)
     for (std::int64_t x = 0; x < out[0].width(); x += lanes) {
       V f[kLevels], sums[kColours];
+#pragma GCC unroll 7
       for (std::size_t l = 0; l < kLevels; ++l) f[l] = load(features[l].row(y) + x);
+#pragma GCC unroll 3
       for (int c = 0; c < kColours; ++c) {
         sums[c] = set(n.colour_bias[c]);
+#pragma GCC unroll 7
         for (int l = 0; l < kLevels; ++l) sums[c] = hn::MulAdd(f[l], set(n.skip[c][l]), sums[c]);
       }
       for (int h = 0; h < kHidden; ++h) {
         V unit = set(n.hidden_bias[h]);
+#pragma GCC unroll 7
         for (int l = 0; l < kLevels; ++l) unit = hn::MulAdd(f[l], set(n.hidden[h][l]), unit);
         unit = hn::Max(unit, set(0));
+#pragma GCC unroll 3
         for (int c = 0; c < kColours; ++c) sums[c] = hn::MulAdd(unit, set(n.colour[c][h]), sums[c]);
       }
+#pragma GCC unroll 3
       for (int c = 0; c < kColours; ++c) store(sums[c], out[static_cast<std::size_t>(c)].row(y) + x);
     }
 }
@@ -190,13 +236,16 @@ void colour_gradients(const std::vector<Plane>& features, std::int64_t y0, std::
     for (std::int64_t y = y0; y < y1; ++y)
       for (std::int64_t x = 0; x < features[0].width(); x += lanes) {
         V f[kLevels], d[kColours], d_f[kLevels];
+#pragma GCC unroll 7
         for (std::size_t l = 0; l < kLevels; ++l) {
           f[l] = load(features[l].row(y) + x);
           d_f[l] = set(0);
         }
+#pragma GCC unroll 3
         for (int c = 0; c < kColours; ++c) {
           d[c] = load(d_colours[static_cast<std::size_t>(c)].row(y) + x);
           sums.add(&n.colour_bias[c], d[c]);
+#pragma GCC unroll 7
           for (int l = 0; l < kLevels; ++l) {
             sums.add_product(&n.skip[c][l], d[c], f[l]);
             d_f[l] = hn::MulAdd(d[c], set(n.skip[c][l]), d_f[l]);
@@ -204,20 +253,24 @@ void colour_gradients(const std::vector<Plane>& features, std::int64_t y0, std::
         }
         for (int h = 0; h < kHidden; ++h) {
           V unit = set(n.hidden_bias[h]);
+#pragma GCC unroll 7
           for (int l = 0; l < kLevels; ++l) unit = hn::MulAdd(f[l], set(n.hidden[h][l]), unit);
           const V used = hn::Max(unit, set(0));
           V d_unit = set(0);
+#pragma GCC unroll 3
           for (int c = 0; c < kColours; ++c) {
             sums.add_product(&n.colour[c][h], d[c], used);
             d_unit = hn::MulAdd(d[c], set(n.colour[c][h]), d_unit);
           }
           d_unit = hn::IfThenElseZero(hn::Gt(unit, set(0)), d_unit);
           sums.add(&n.hidden_bias[h], d_unit);
+#pragma GCC unroll 7
           for (int l = 0; l < kLevels; ++l) {
             sums.add_product(&n.hidden[h][l], d_unit, f[l]);
             d_f[l] = hn::MulAdd(d_unit, set(n.hidden[h][l]), d_f[l]);
           }
         }
+#pragma GCC unroll 7
         for (std::size_t l = 0; l < kLevels; ++l) store(d_f[l], d_features[l].row(y) + x);
       }
   });
@@ -226,9 +279,12 @@ void colour_gradients(const std::vector<Plane>& features, std::int64_t y0, std::
 template <int kIn, int kOut>
 HWY_INLINE void convolved(const std::vector<Plane>& in, std::int64_t x, std::int64_t y,
                           const float (&weights)[kOut][kIn][kTaps], V (&sums)[kOut]) {
+#pragma GCC unroll 4
   for (int i = 0; i < kIn; ++i)
+#pragma GCC unroll 9
     for (int t = 0; t < kTaps; ++t) {
       const V v = load(in[static_cast<std::size_t>(i)].row(y + t / 3 - 1) + x + t % 3 - 1);
+#pragma GCC unroll 4
       for (int o = 0; o < kOut; ++o) sums[o] = hn::MulAdd(v, set(weights[o][i][t]), sums[o]);
     }
 }
@@ -239,8 +295,10 @@ void details(const std::vector<Plane>& colours, std::int64_t y0, std::int64_t y1
   for (std::int64_t y = y0; y < y1; ++y)
     for (std::int64_t x = 0; x < out[0].width(); x += lanes) {
       V sums[kDetail];
+#pragma GCC unroll 4
       for (int d = 0; d < kDetail; ++d) sums[d] = set(n.detail_bias[d]);
       convolved<kColours, kDetail>(colours, x, y, n.detail, sums);
+#pragma GCC unroll 4
       for (int d = 0; d < kDetail; ++d)
         store(hn::Max(sums[d], set(0)), out[static_cast<std::size_t>(d)].row(y) + x);
     }
@@ -252,9 +310,11 @@ void close(const std::vector<Plane>& colours, const std::vector<Plane>& detail, 
   for (std::int64_t y = y0; y < y1; ++y)
     for (std::int64_t x = 0; x < out[0].width(); x += lanes) {
       V sums[kColours];
+#pragma GCC unroll 3
       for (int c = 0; c < kColours; ++c)
         sums[c] = hn::Add(load(colours[static_cast<std::size_t>(c)].row(y) + x), set(n.close_bias[c]));
       convolved<kDetail, kColours>(detail, x, y, n.close, sums);
+#pragma GCC unroll 3
       for (int c = 0; c < kColours; ++c) store(sums[c], out[static_cast<std::size_t>(c)].row(y) + x);
     }
 }
@@ -265,18 +325,25 @@ HWY_INLINE void convolution_gradient(const std::vector<Plane>& in, const std::ve
                                      std::int64_t x, std::int64_t y, const float (&weights)[kOut][kIn][kTaps],
                                      const float (&bias)[kOut], Sums& sums, V (&d_in)[kIn]) {
   V d[kOut];
+#pragma GCC unroll 4
   for (int o = 0; o < kOut; ++o) {
     d[o] = load(d_out[static_cast<std::size_t>(o)].row(y) + x);
     sums.add(&bias[o], d[o]);
   }
+#pragma GCC unroll 4
   for (int i = 0; i < kIn; ++i)
+#pragma GCC unroll 9
     for (int t = 0; t < kTaps; ++t) {
       const V v = load(in[static_cast<std::size_t>(i)].row(y + t / 3 - 1) + x + t % 3 - 1);
+#pragma GCC unroll 4
       for (int o = 0; o < kOut; ++o) sums.add_product(&weights[o][i][t], v, d[o]);
     }
+#pragma GCC unroll 4
   for (int o = 0; o < kOut; ++o)
+#pragma GCC unroll 9
     for (int t = 0; t < kTaps; ++t) {
       const V v = load(d_out[static_cast<std::size_t>(o)].row(y - (t / 3 - 1)) + x - (t % 3 - 1));
+#pragma GCC unroll 4
       for (int i = 0; i < kIn; ++i) d_in[i] = hn::MulAdd(v, set(weights[o][i][t]), d_in[i]);
     }
 }
@@ -289,11 +356,14 @@ void gradients_of_repeated(const std::vector<Plane>& d_out, std::int64_t y,
   const std::int64_t width = d_out[0].width(), height = d_out[0].height();
   // Of a place beside the picture.
   const auto give = [&](std::int64_t px, std::int64_t py, std::int64_t x) {
+#pragma GCC unroll 4
     for (int i = 0; i < kIn; ++i) {
       float sum = 0;
+#pragma GCC unroll 9
       for (int t = 0; t < kTaps; ++t) {
         const std::int64_t ox = px - (t % 3 - 1), oy = py - (t / 3 - 1);
         if (ox < 0 || ox >= width || oy < 0 || oy >= height) continue;
+#pragma GCC unroll 4
         for (int o = 0; o < kOut; ++o)
           sum += weights[o][i][t] * d_out[static_cast<std::size_t>(o)].row(oy)[ox];
       }
@@ -319,6 +389,7 @@ void close_gradients(const std::vector<Plane>& detail, const std::vector<Plane>&
         for (V& v : d) v = set(0);
         convolution_gradient<kDetail, kColours>(detail, d_out, x, y, n.close, n.close_bias, sums, d);
         const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
+#pragma GCC unroll 4
         for (std::size_t i = 0; i < kDetail; ++i)
           store(hn::IfThenElseZero(hn::And(inside, hn::Gt(load(detail[i].row(y) + x), set(0))), d[i]),
                 d_detail[i].row(y) + x);
@@ -340,9 +411,11 @@ void detail_gradients(const std::vector<Plane>& colours, const std::vector<Plane
     for (std::int64_t y = y0; y < y1; ++y)
       for (std::int64_t x = 0; x < width; x += lanes) {
         V d[kColours];
+#pragma GCC unroll 3
         for (std::size_t c = 0; c < kColours; ++c) d[c] = load(d_out[c].row(y) + x);
         convolution_gradient<kColours, kDetail>(colours, d_detail, x, y, n.detail, n.detail_bias, sums, d);
         const auto inside = hn::FirstN(D(), static_cast<std::size_t>(width - x));
+#pragma GCC unroll 3
         for (std::size_t c = 0; c < kColours; ++c)
           store(hn::IfThenElseZero(inside, d[c]), d_colours[c].row(y) + x);
       }
@@ -375,6 +448,7 @@ namespace {
 VELDT_EXPORT(upsample);
 VELDT_EXPORT(adjoint_of_columns);
 VELDT_EXPORT(adjoint_of_rows);
+VELDT_EXPORT(filter_gradient);
 VELDT_EXPORT(colours);
 VELDT_EXPORT(colour_gradients);
 VELDT_EXPORT(details);
@@ -384,14 +458,20 @@ VELDT_EXPORT(detail_gradients);
 VELDT_EXPORT(differences);
 }  // namespace
 
-void upsample_row(const Plane& coarse, std::int64_t y, float* line, Plane& fine) {
-  VELDT_DISPATCH(upsample)(coarse, y, line, fine);
+void upsample_row(const Plane& coarse, std::int64_t y, const float* w, float* line, Plane& fine) {
+  VELDT_DISPATCH(upsample)(coarse, y, w, line, fine);
 }
-void upsample_adjoint_row(const Plane& d_fine, std::int64_t y, std::vector<float>& lines, Plane& d_wide) {
-  VELDT_DISPATCH(adjoint_of_columns)(d_fine, y, lines, d_wide);
+void upsample_adjoint_row(const Plane& d_fine, std::int64_t y, const float* w, std::vector<float>& lines,
+                          Plane& d_wide) {
+  VELDT_DISPATCH(adjoint_of_columns)(d_fine, y, w, lines, d_wide);
 }
-void upsample_adjoint_column(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, Plane& d_coarse) {
-  VELDT_DISPATCH(adjoint_of_rows)(d_wide, fine_height, y, d_coarse);
+void upsample_adjoint_column(const Plane& d_wide, std::int64_t fine_height, std::int64_t y, const float* w,
+                             Plane& d_coarse) {
+  VELDT_DISPATCH(adjoint_of_rows)(d_wide, fine_height, y, w, d_coarse);
+}
+void upsample_filter_gradient(const Plane& coarse, const Plane& d_fine, const Plane& d_wide, std::int64_t y,
+                              const float* w, float* line, float* sums) {
+  VELDT_DISPATCH(filter_gradient)(coarse, d_fine, d_wide, y, w, line, sums);
 }
 
 void colour_rows(const std::vector<Plane>& features, std::int64_t y0, std::int64_t y1,

@@ -3,7 +3,7 @@
 'use strict';
 const unpacker = (() => {
 const kLevels = 7, kWide = 16, kHidden = 24, kColours = 3, kDetail = 4, kScales = 97, kLargest = 511;
-const kModelNumbers = [256, 16, 256, 16, 32, 2, 32], kSynthesisNumbers = [168, 24, 72, 3, 21, 108, 4, 108, 3];
+const kModelNumbers = [256, 16, 256, 16, 32, 2, 32], kSynthesisNumbers = [168, 24, 72, 3, 21, 108, 4, 108, 3, 24];
 const clamp = (v, low, high) => v < low ? low : v > high ? high : v;
 
 class RangeDecoder {
@@ -174,9 +174,9 @@ const decodeTile = (coder, grids, l, tile, [first, firstBias, second, secondBias
 
 // Rows y0 to y1 of all columns of a grid.
 const plane = (width, y0, y1) => ({width, y0, y1, values: new Int32Array(width * (y1 - y0))});
-const between = (far, near, here, other) =>
-  Math.imul(-9, far) + Math.imul(67, near) + Math.imul(225, here) + Math.imul(-27, other) + 128 >> 8;
-const upsampled = (coarse, height, width, y0, y1) => {
+const upsampled = (coarse, height, width, y0, y1, [wFar, wNear, wHere, wOther]) => {
+  const between = (far, near, here, other) =>
+    Math.imul(wFar, far) + Math.imul(wNear, near) + Math.imul(wHere, here) + Math.imul(wOther, other) + 512 >> 10;
   const out = plane(width, y0, y1), from = coarse.width, line = new Int32Array(from);
   const begin = y => (clamp(y, 0, height - 1) - coarse.y0) * from;
   for (let y = y0; y < y1; ++y) {
@@ -191,7 +191,7 @@ const upsampled = (coarse, height, width, y0, y1) => {
   }
   return out;
 };
-const features = (grids, y0, y1) => {
+const features = (grids, y0, y1, filters) => {
   const rows = [[y0, y1]];
   for (let l = 1; l < kLevels; ++l) {
     const [a, b] = rows[l - 1];
@@ -200,7 +200,7 @@ const features = (grids, y0, y1) => {
   let stack = [];
   for (let l = kLevels - 1; l >= 0; --l) {
     const {width, values} = grids[l], [a, b] = rows[l], own = plane(width, a, b);
-    stack = stack.map(p => upsampled(p, grids[l + 1].height, width, a, b));
+    stack = stack.map(p => upsampled(p, grids[l + 1].height, width, a, b, filters.subarray(4 * l, 4 * l + 4)));
     for (let i = 0; i < own.values.length; ++i) own.values[i] = values[a * width + i] << 8;
     stack.unshift(own);
   }
@@ -248,17 +248,24 @@ const convolve = (inputs, height, y0, y1, weights, bias, use) => {
       for (let at = 0; at < width; ++at) use(line[at], (y - y0) * width + at, o);
     }
 };
-const synthesise = (grids, y0, y1, n, grey, rgba) => {
+const synthesise = (grids, y0, y1, n, axes, grey, rgba) => {
   const {width, height} = grids[0];
   const wide = by => [Math.max(y0 - by, 0), Math.min(y1 + by, height)];
-  const colours = coloursOf(features(grids, ...wide(2)), n), beside = wide(1);
+  const colours = coloursOf(features(grids, ...wide(2), n[9]), n), beside = wide(1);
   const detail = [0, 1, 2, 3].map(() => plane(width, ...beside));
   convolve(colours, height, ...beside, n[5], n[6], (sum, i, o) => { detail[o].values[i] = sum > 0 ? sum >> 12 : 0; });
   const skipped = (y0 - colours[0].y0) * width;
+  const out = colours.map(() => plane(width, y0, y1));
   convolve(detail, height, y0, y1, n[7], n[8], (sum, i, o) => {
-    const level = clamp(colours[o].values[skipped + i] + (sum >> 12) | 0, 0, 4096);
-    rgba[4 * i + o] = level * 255 + 2048 >> 12;
+    out[o].values[i] = colours[o].values[skipped + i] + (sum >> 12);
   });
+  for (let i = 0; i < out[0].values.length; ++i)
+    for (let c = 0; c < kColours; ++c) {
+      let sum = 32;
+      for (let k = 0; k < kColours; ++k) sum = sum + Math.imul(axes[3 * c + k] << 24 >> 24, out[k].values[i] - 1840) | 0;
+      const level = clamp((axes[9 + c] << 4) + (sum >> 6) | 0, 0, 4096);
+      rgba[4 * i + c] = level * 255 + 2048 >> 12;
+    }
   for (let i = 3; i < rgba.length; i += 4) {
     if (grey) rgba[i - 2] = rgba[i - 1] = rgba[i - 3];
     rgba[i] = 255;
@@ -280,8 +287,8 @@ return (file, base) => {
   const width = integer(), height = integer();
   integer();  // the body's length
   if (channels % 2 === 0) bytes(integer());  // alpha
-  const plan = file[at++], side = 2 ** ((plan >> 4) + 4);
-  const {models, synthesis} = networksOf(changed(changed(new Int32Array(3561), base), bytes(integer())));
+  const plan = file[at++], side = 2 ** ((plan >> 4) + 4), axes = bytes(12);
+  const {models, synthesis} = networksOf(changed(changed(new Int32Array(3585), base), bytes(integer())));
   const grids = [], tiles = [];
   for (let l = 0; l < kLevels; ++l) {
     const across = Math.ceil(width / 2 ** l), down = Math.ceil(height / 2 ** l);
@@ -303,7 +310,7 @@ return (file, base) => {
     }
     for (let y = 0; y < height; y += 32) {
       const end = Math.min(y + 32, height), rgba = new Uint8ClampedArray(4 * width * (end - y));
-      synthesise(grids, y, end, synthesis, channels < 3, rgba);
+      synthesise(grids, y, end, synthesis, axes, channels < 3, rgba);
       rows(rgba, y, end);
       await progress(0.6 + 0.4 * end / height);
     }
