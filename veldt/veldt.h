@@ -210,7 +210,7 @@
 #include "veldt/field/signal.h"
 #include "veldt/field/morph.h"
 #include "veldt/field/sound_field.h"
-#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/packed_field.h"
 #include "veldt/pack/pack.h"
 #include "veldt/pack/pack_drawing.h"
 #include "veldt/publish/glsl.h"

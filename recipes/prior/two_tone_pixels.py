@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the small network that guesses a pixel of a two-tone drawing from those before it, for packed drawings.
 
-    two_tone_pixels.py FOLDER -o veldt/codec/coordinate_prior.cpp [--minutes 13] [--hidden 32] [--seed 0]
+    two_tone_pixels.py FOLDER -o veldt/codec/drawing_prior.cpp [--minutes 13] [--hidden 32] [--seed 0]
 
 FOLDER holds drawings of drawings.py --two-tone. Needs torch, numpy and Pillow. The network is 84 pixels, two hidden
 layers with ReLU, one logit; its weights are rounded to 1/64 while it learns, and computed in integers by the codec
@@ -24,7 +24,7 @@ PLACES = [(dx, dy) for dy in range(-ABOVE, 1) for dx in range(-BESIDE, BESIDE + 
 SOURCE = """\
 // Written by recipes/prior/two_tone_pixels.py, which has the layout: the pixels that are seen, then the weights of
 // three layers, [out, in] in 1/64, and their constants in 1/4096.
-#include "veldt/codec/coordinate_prior.h"
+#include "veldt/codec/drawing_prior.h"
 
 #include <algorithm>
 #include <iterator>

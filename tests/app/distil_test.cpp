@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -71,6 +72,31 @@ TEST_F(DistilledTrain, ANetworkMayBeBornAgain) {
   const Ran ran = train(kLarge, "hints = [\"1 = 1\"]\nhint_loss = \"features\"\n", "born");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_GT(json::parse(ran.out).at("test_accuracy").get<double>(), 0.95);
+}
+
+TEST_F(DistilledTrain, ATeacherThatHasChangedIsNoticed) {
+  const Words of_copy{"--set", "train.teacher=" + at("copy.safetensors")};
+  std::filesystem::copy_file(at("teacher/model.safetensors"), at("copy.safetensors"));
+  ASSERT_EQ(train(kSmall, "", "changed", of_copy + Words{"--until", "0.5"}).exit_code, 0);
+  ASSERT_EQ(run_veldt({"prune", at("teacher"), "-o", at("copy.safetensors"), "--weights", "0.5"}).exit_code,
+            0);
+  const Ran ran = train(kSmall, "", "changed", of_copy + Words{"--resume"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("XXH3 of the file of train.teacher was"));
+  std::filesystem::copy_file(at("teacher/model.safetensors"), at("copy.safetensors"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(train(kSmall, "", "changed", of_copy + Words{"--resume"}).exit_code, 0);
+}
+
+TEST_F(DistilledTrain, FeaturesOfOtherWidthsAreMappedAndTheStudentsFileStandsAlone) {
+  const std::string keys = "teacher_weight = 0.5\nhints = [\"1 = 1\"]\nhint_loss = \"features\"\n";
+  const Ran ran = train(kSmall, keys, "fitnet");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_GT(json::parse(ran.out).at("test_accuracy").get<double>(), 0.9);
+  EXPECT_EQ(tensors_of(at("fitnet/model.safetensors")).size(), 4U);
+  ASSERT_EQ(train(kSmall, keys, "fitnet2", {"--until", "0.5"}).exit_code, 0);
+  ASSERT_EQ(train(kSmall, keys, "fitnet2", {"--resume"}).exit_code, 0);
+  EXPECT_EQ(tensors_of(at("fitnet/model.safetensors")), tensors_of(at("fitnet2/model.safetensors")));
 }
 
 TEST_F(DistilledTrain, NumbersAreLearnedFromATeacherToo) {

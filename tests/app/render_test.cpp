@@ -2,6 +2,7 @@
 // should be.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/process.h"
@@ -10,6 +11,7 @@
 #include "tests/support/sanitizers.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/directory.h"
+#include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
 
@@ -235,11 +237,21 @@ TEST_F(RenderCommand, DrawsWithWideNetworksWithinTwoHundredMegabytes) {
   EXPECT_LT(process.peak_megabytes(), 200);
 }
 
-TEST_F(RenderCommand, SaysHowToDrawAFolder) {
+TEST_F(RenderCommand, SaysWhatAFolderHolds) {
   const TempDir dir;
-  const Ran ran = run_veldt({"render", dir / "", "-o", dir / "a.png"});
-  EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_NE(ran.err.find("*.safetensors; do veldt render"), std::string::npos) << ran.err;
+  const auto said = [&](const std::string& verb, const std::string& ending) {
+    const Ran ran = run_veldt({verb, dir / "", "-o", dir / ("out" + ending)});
+    EXPECT_EQ(ran.exit_code, 2);
+    return ran.err;
+  };
+  for (const auto& [verb, ending] : {std::pair("render", ".png"), {"export", ".html"}}) {
+    EXPECT_NE(said(verb, ending).find("holds no model"), std::string::npos) << said(verb, ending);
+    EXPECT_EQ(said(verb, ending).find("for m in"), std::string::npos) << "a loop over nothing";
+  }
+  std::filesystem::copy(model_, dir / "a.safetensors");
+  EXPECT_NE(said("render", ".png").find("/*.safetensors; do veldt render"), std::string::npos);
+  io::write_file(dir / "b.vp", "");
+  EXPECT_NE(said("export", ".html").find("/*.vp; do veldt export"), std::string::npos);
 }
 
 }  // namespace

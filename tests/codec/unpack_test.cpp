@@ -5,7 +5,7 @@
 
 #include "tests/codec/some_networks.h"
 #include "veldt/codec/base_networks.h"
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
 
@@ -34,7 +34,7 @@ TEST(Unpack, APartIsThatOfTheWhole) {
   for (int i = 0; i < 40 * 20; ++i) drawing.push_back(i / 40 * 7 % 11 > 5 && i % 40 > 9 ? 255 : 0);
   for (const std::string& bytes :
        {packed_photograph({40, 20}, 3),
-        write_packed(Family::drawing, {40, 20}, 1, write_exactly(drawing_of(drawing, {40, 20}, 1)))}) {
+        write_packed(Family::drawing, {40, 20}, 1, encode_drawing(drawing_of(drawing, {40, 20}, 1)))}) {
     const Unpacked whole = unpack(bytes, "a.vp"),
                    part = unpack(bytes, "a.vp", {.part = Region{7, 3, 30, 19}});
     const auto channels = static_cast<std::size_t>(whole.channels);

@@ -199,12 +199,32 @@ TEST(Channels, WhatIsReadInWaysThatAreNotKnownStays) {
   EXPECT_EQ(kept[3].size(), 1U);  // one stays
 }
 
-TEST(Channels, OfRecurrentLayersStay) {
+TEST(Channels, HiddenUnitsOfRecurrentLayersGoWithTheirGatesAndReaders) {
   Rng rng(7);
-  nn::Sequential net{nn::Linear(4, 6, rng), nn::LSTM(6, 8, {.batch_first = true}, rng), nn::LastStep(),
-                     nn::Linear(8, 2, rng)};
+  const Tensor x = randn({2, 5, 4}, rng);
+  const auto behind = [&](auto layer, std::int64_t width) {
+    nn::Sequential net{nn::Linear(4, 6, rng), std::move(layer), nn::Dropout(0.1, rng), nn::LastStep()};
+    net.add(nn::Linear(width, 2, rng));
+    const auto groups = cut_and_compare(net, {x}, {.share = 0.5});
+    EXPECT_EQ(group_of(groups, "0").fixed, "");
+    EXPECT_EQ(group_of(groups, "1").fixed, "");
+    EXPECT_EQ(group_of(groups, "1").size, 8);
+  };
+  behind(nn::RNN(6, 8, {.batch_first = true}, rng), 8);
+  behind(nn::LSTM(6, 8, {.batch_first = true}, rng), 8);
+  behind(nn::GRU(6, 8, {.num_layers = 2, .batch_first = true}, rng), 8);
+  behind(nn::LSTM(6, 8, {.num_layers = 2, .batch_first = true, .bidirectional = true}, rng), 16);
+  nn::Sequential chain{nn::GRU(4, 6, {.batch_first = true}, rng), nn::LSTM(6, 8, {.batch_first = true}, rng)};
+  chain.add(nn::Linear(8, 3, rng));
+  cut_and_compare(chain, {x}, {.share = 0.4});
+  EXPECT_EQ(dynamic_cast<const nn::Recurrent&>(chain[1]).hidden(), 5);
+}
+
+TEST(Channels, OfALayerNormBehindARecurrentLayerStay) {
+  Rng rng(7);
+  nn::Sequential net{nn::LSTM(4, 8, {.batch_first = true}, rng), nn::LayerNorm({8}), nn::Linear(8, 2, rng)};
   const auto groups = channel_groups(net, {randn({2, 5, 4}, rng)});
-  EXPECT_THAT(group_of(groups, "0").fixed, HasSubstr("LSTM"));
+  EXPECT_THAT(group_of(groups, "0").fixed, HasSubstr("LayerNorm"));
 }
 
 TEST(Channels, OfALayerThatIsUsedTwiceStay) {

@@ -7,15 +7,22 @@
 #include <cmath>
 
 #include "tests/support/error_of.h"
+#include "tests/support/gradients.h"
+#include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
+#include "veldt/nn/pooling.h"
+#include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/close.h"
+#include "veldt/ops/convolution.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/operators.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -49,6 +56,29 @@ TEST(Distil, TheGradientIsTheDifferenceOfProbabilitiesTimesTheTemperature) {
   soft_target_loss(student, teacher, 5).backward();
   const Tensor wanted = (softmax(student.detach() / 5, 1) - softmax(teacher / 5, 1)) * (5.0 / 3);
   EXPECT_TRUE(allclose(student.grad(), wanted, 1e-4, 1e-6));
+}
+
+// Of segmentation: logits [n, classes, height, width], as cross_entropy() has them.
+TEST(Distil, SoftTargetsOfPlacesAreThoseOfRows) {
+  Rng rng(5);
+  const Shape shape{2, 3, 4, 5};
+  const Tensor student = randn(shape, rng), teacher = randn(shape, rng);
+  const auto rows_of = [](const Tensor& x) { return reshape(transpose(x, 1, -1), {-1, 3}); };
+  const Tensor counts = to(rand({2, 4, 5}, rng) > 0.4, DType::f32);
+  EXPECT_NEAR(soft_target_loss(student, teacher, 3).item(),
+              soft_target_loss(rows_of(student), rows_of(teacher), 3).item(), 1e-5);
+  const Tensor as_rows = reshape(transpose(reshape(counts, {2, 1, 4, 5}), 1, -1), {-1});
+  EXPECT_NEAR(soft_target_loss(student, teacher, 3, counts).item(),
+              soft_target_loss(rows_of(student), rows_of(teacher), 3, as_rows).item(), 1e-5);
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                soft_target_loss(student, teacher, 3, zeros({2, 3}));
+              }),
+              HasSubstr("counts"));
+  const auto numbers = [&rng](const Shape& sizes) { return test::uniform(sizes, rng); };
+  const test::GradientReport report =
+      test::check_gradients([](const std::vector<Tensor>& x) { return soft_target_loss(x[0], x[1], 2); },
+                            {{numbers({2, 3, 2, 2})}, {numbers({2, 3, 2, 2})}}, 1);
+  EXPECT_TRUE(report.ok) << report.message;
 }
 
 TEST(Distil, HintsCompareFeaturesMapsAndSimilarities) {
@@ -95,6 +125,124 @@ TEST(Distil, TheTotalIsMadeOfLabelsTeacherAndHints) {
                         hint_loss(tanh(own), tanh(other), HintLoss::similarity).item()) /
                        2;
   EXPECT_NEAR(total, 0.75 * 5 + 0.25 * soft + 2 * hints, 1e-4);
+}
+
+TEST(Distil, PlacesWithoutALabelDoNotCount) {
+  Rng rng(6);
+  nn::Sequential student{nn::Conv2d(2, 3, 1, rng)};
+  auto teacher = std::make_shared<nn::Sequential>(nn::Conv2d(2, 3, 1, rng));
+  Tensor labels = zeros({2, 4, 4}, DType::i64);
+  slice(labels, 1, 2, 4).assign(full({2, 2, 4}, -100, DType::i64));
+  const data::Batch batch{randn({2, 2, 4, 4}, rng), labels};
+  const Tensor y = student(batch[0]), wanted = (*teacher)(batch[0]);
+  const Distiller distiller(student, teacher, {.temperature = 2, .weight = 1});
+  EXPECT_NEAR(distiller(cross_entropy(y, labels), {y}, batch).item(),
+              soft_target_loss(slice(y, 2, 0, 2), slice(wanted, 2, 0, 2), 2).item(), 1e-6);
+}
+
+// FitNets: 4 channels beside 7, and 5 features beside 9.
+class RegressedHints : public testing::Test {
+ protected:
+  static nn::Sequential net(std::int64_t channels, std::int64_t features, std::uint64_t seed,
+                            DType dtype = DType::f32) {
+    Rng rng(seed);
+    nn::Sequential layers{nn::Conv2d(2, channels, 3, rng), nn::Tanh(), nn::Flatten()};
+    layers.add(nn::Linear(channels * 4, features, rng));
+    layers.add(nn::Linear(features, 3, rng));
+    layers.to(dtype);
+    return layers;
+  }
+  static DistilOptions options(DType dtype = DType::f32) {
+    return {.weight = 0,
+            .hints = {{"0", "0"}, {"3", "3"}},
+            .hint_loss = HintLoss::features,
+            .example = {zeros({1, 2, 4, 4}, dtype)},
+            .seed = 8};
+  }
+  static data::Batch batch(DType dtype = DType::f32) {
+    Rng rng(9);
+    return {randn({3, 2, 4, 4}, rng, 0, 1, dtype), zeros({3}, DType::i64)};
+  }
+};
+
+TEST_F(RegressedHints, MapTheStudentsChannelsAndFeatures) {
+  const nn::Sequential student = net(4, 5, 1);
+  auto teacher = std::make_shared<nn::Sequential>(net(7, 9, 2));
+  const Distiller distiller(student, teacher, options());
+  EXPECT_TRUE(student.training());
+  const NamedTensors learned = distiller.named_parameters();
+  ASSERT_EQ(learned.size(), 4U);
+  EXPECT_EQ(learned[0].name, "hints.0.weight");
+  EXPECT_EQ(learned[0].tensor.shape(), (Shape{7, 4}));
+  EXPECT_EQ(learned[2].tensor.shape(), (Shape{9, 5}));
+  const data::Batch b = batch();
+  const Tensor y = student(b[0]), total = distiller(full({}, 0.0), {y}, b);
+  // A 1 x 1 convolution, and a linear layer.
+  const Tensor maps = student[0](b[0]);
+  const Tensor channels = conv2d(maps, reshape(learned[0].tensor, {7, 4, 1, 1}), learned[1].tensor);
+  const Tensor inside = student[3](student[2](tanh(maps)));
+  const Tensor features = linear(inside, learned[2].tensor, learned[3].tensor);
+  const Tensor other = (*teacher)[0](b[0]);
+  const Tensor last = (*teacher)[3]((*teacher)[2](tanh(other)));
+  EXPECT_NEAR(total.item(), (mse_loss(channels, other).item() + mse_loss(features, last).item()) / 2, 1e-5);
+}
+
+TEST_F(RegressedHints, HaveGradientsOfTheirOwn) {
+  nn::Sequential student = net(4, 5, 1, DType::f64);
+  auto teacher = std::make_shared<nn::Sequential>(net(7, 9, 2, DType::f64));
+  const Distiller distiller(student, teacher, options(DType::f64));
+  NamedTensors learned = student.named_parameters();
+  for (const NamedTensor& one : distiller.named_parameters()) learned.push_back(one);
+  const data::Batch b = batch(DType::f64);
+  const auto loss = [&] { return distiller(full({}, 0.0, DType::f64), {student(b[0])}, b); };
+  loss().backward();
+  for (const auto& [name, tensor] : learned) {
+    if (name.starts_with("4.")) continue;  // behind the hints
+    ASSERT_TRUE(tensor.grad().defined()) << name;
+    const std::vector<double> gradient = reshape(tensor.grad(), {-1}).values<double>();
+    Tensor place = slice(reshape(tensor.detach(), {-1}), 0, 1, 2);
+    const double before = place.item(), step = 1e-5;
+    place.assign(full({1}, before + step, DType::f64));
+    const double above = loss().item();
+    place.assign(full({1}, before - step, DType::f64));
+    const double below = loss().item();
+    place.assign(full({1}, before, DType::f64));
+    EXPECT_NEAR(gradient[1], (above - below) / (2 * step), 1e-8) << name;
+  }
+}
+
+TEST_F(RegressedHints, LearnAndAreResumedWithTheSameBits) {
+  const test::TempDir dir;
+  Rng rng(3);
+  const data::DatasetPtr set = data::from_tensors({randn({64, 2, 4, 4}, rng), zeros({64}, DType::i64)});
+  auto teacher = std::make_shared<nn::Sequential>(net(7, 9, 2));
+  const auto fit = [&](std::int64_t pause, bool resume, const std::string& out) {
+    nn::Sequential student = net(4, 5, 1);
+    const Distiller distiller(student, teacher, options());
+    NamedTensors learned = student.named_parameters();
+    for (const NamedTensor& one : distiller.named_parameters()) learned.push_back(one);
+    optim::Adam adam(learned, {.lr = 0.01});
+    data::Loader loader(set, {.batch = 16, .shuffle = true, .seed = 4});
+    train::Trainer trainer(student, adam, {.instead = distiller});
+    const train::FitResult result =
+        trainer.fit(loader, nullptr, {.steps = 60, .pause = pause, .out = out, .resume = resume});
+    return std::pair(result.run.loss, learned);
+  };
+  const auto [loss, whole] = fit(0, false, "");
+  EXPECT_LT(loss, 0.5 * fit(1, false, "").first);
+  fit(25, false, dir / "run");
+  const NamedTensors parts = fit(0, true, dir / "run").second;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    EXPECT_TRUE(array_equal(whole[i].tensor, parts[i].tensor)) << whole[i].name;
+}
+
+TEST_F(RegressedHints, ChangeTheWidthAlone) {
+  const nn::Sequential student = net(4, 5, 1);
+  auto teacher = std::make_shared<nn::Sequential>(net(7, 9, 2));
+  DistilOptions other = options();
+  other.hints = {{"0", "3"}};
+  EXPECT_THAT(error_of<ShapeError>([&] { Distiller(student, teacher, other); }), HasSubstr("width alone"));
+  EXPECT_TRUE(student.training());
 }
 
 TEST(Distil, OnlyTheStudentLearns) {

@@ -4,13 +4,13 @@
 
 #include "tests/fuzz/target.h"
 #include "veldt/codec/alpha.h"
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/unpack.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
-#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/packed_field.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -23,11 +23,11 @@ void read_drawing(const std::string& bytes) {
   };
   const Size size{below(0, 32), below(1, 32)};
   const std::int64_t channels = below(2, 4);
-  const codec::CoordinatePicture picture = codec::read_coordinates(bytes.substr(3), size, channels);
+  const codec::DecodedDrawing picture = codec::decode_drawing(bytes.substr(3), size, channels);
   require(std::ssize(picture.pixels) == size.height * size.width * channels, "a drawing has its size");
-  const std::string again = write_exactly(codec::drawing_of(picture.pixels, size, channels));
+  const std::string again = encode_drawing(codec::drawing_of(picture.pixels, size, channels));
   require(std::ssize(again) <= std::ssize(picture.pixels) + 1 + 2 * channels + 8, "a drawing does not grow");
-  require(codec::read_coordinates(again, size, channels).pixels == picture.pixels,
+  require(codec::decode_drawing(again, size, channels).pixels == picture.pixels,
           "a drawing that is packed and unpacked again is the same");
   if (picture.pixels.size() < 100) {
     const field::ImageField field = pack::field_of(picture);
@@ -46,7 +46,7 @@ std::vector<std::string> drawing_seeds() {
       const codec::Drawing drawing = codec::drawing_of(picture, size, channels);
       seeds.push_back(std::string{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1),
                                   static_cast<char>(channels - 1)} +
-                      write_exactly(drawing));
+                      encode_drawing(drawing));
     }
   return seeds;
 }

@@ -4,7 +4,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/packed_file.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string packed_levels(const std::vector<std::uint8_t>& levels, Size size, int channels) {
-  const std::string body = write_exactly(codec::drawing_of(levels, size, channels));
+  const std::string body = encode_drawing(codec::drawing_of(levels, size, channels));
   return write_packed(codec::Family::drawing, size, channels, body);
 }
 

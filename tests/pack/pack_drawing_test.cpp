@@ -14,8 +14,8 @@ namespace {
 std::size_t packed_asset(const std::string& name) {
   const Tensor picture = io::read_image(VELDT_SOURCE "/assets/" + name, {.keep_bytes = true});
   const std::string body = pack_drawing(picture);
-  const codec::CoordinatePicture back =
-      codec::read_coordinates(body, {picture.size(1), picture.size(0)}, picture.size(2));
+  const codec::DecodedDrawing back =
+      codec::decode_drawing(body, {picture.size(1), picture.size(0)}, picture.size(2));
   EXPECT_EQ(back.pixels, picture.values<std::uint8_t>()) << name;
   return body.size();
 }

@@ -204,7 +204,15 @@ def moves(browser):
 
 
 def photographs(browser):
-    """The browser decodes a packed photograph as veldt unpack does, bit by bit."""
+    """The browser decodes a packed photograph as veldt unpack does, bit by bit, and shows previews until then."""
+    script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="""window.widths = [];
+        const put = CanvasRenderingContext2D.prototype.putImageData, shown = canvas =>
+          canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        CanvasRenderingContext2D.prototype.putImageData = function(rows, ...place) {
+          if (this.canvas.width === width && !window.before) window.before = shown(this.canvas);
+          if (widths.at(-1) !== rows.width) widths.push(rows.width);
+          put.call(this, rows, ...place);
+        }""")["identifier"]
     for name, picture in ("hills", "hills.png"), ("clear", "clear.png"):
         if name == "clear":
             write_png(picture, 70, 50, 4, lambda x, y: [3 * x, 5 * y, x * y % 251, 255 if math.hypot(x - 35, y - 25) < 20 else 5 * y])
@@ -220,6 +228,16 @@ def photographs(browser):
         print(f"{name}.vp: worst difference {worst:.2f}")
         if len(seen) != len(truth) or worst > (0 if name == "hills" else 1):
             raise Failed(f"{name}.vp: the browser decodes other pixels: {worst} of 255")
+        preview = base64.b64decode(browser.run(READ.replace("veldt.pixels()", "before")))
+        width = browser.run("return widths.at(-1)")
+        if browser.run("return widths") != [-(-width // 2 ** level) for level in range(6, -1, -1)]:
+            raise Failed(f"{name}.vp: previews do not come from coarse to fine: {browser.run('return widths')}")
+        turned = b"".join(truth[i:i + 4] for i in range(len(truth) - 4, -1, -4))
+        near, far = (sum(abs(a - b) for a, b in zip(preview, other)) / len(truth) for other in (truth, turned))
+        print(f"{name}.vp: the preview is {near:.1f} of 255 away, and {far:.1f} from the picture upside down")
+        if near > 40 or name == "clear" and far < near + 5:  # of hills the coarse levels say nothing
+            raise Failed(f"{name}.vp: the preview is another picture: {near} of 255 away")
+    browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
 
 def tiles(browser):

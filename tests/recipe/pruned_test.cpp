@@ -130,6 +130,22 @@ TEST(Pruned, HeadsGoOutOfATransformersFile) {
               HasSubstr("TransformerEncoderLayer(2, dropout=0, dim_feedforward=24, head_dim=2)"));
 }
 
+TEST(Pruned, HiddenUnitsGoOutOfARecurrentFile) {
+  const NoGrad off;
+  Trained network = writer();
+  network = network_of(
+      "[data]\nkind = \"text\"\npath = \"t.txt\"\ncontext = 6\n[model]\nlayers = "
+      "[\"Embedding(8)\", \"GRU(12, num_layers=2)\", \"LSTM(hidden=10)\", \"Linear(outputs)\"]\n"
+      "[train]\nepochs = 1\n",
+      network.facts);
+  const Pruned half = pruned(network, {.cut = {.share = 0.5}});
+  const Trained again = opened(half.network);
+  EXPECT_THAT(again.recipe.layers.texts,
+              ElementsAre("Embedding(8)", "GRU(6, num_layers=2)", "LSTM(hidden=5)", "Linear(outputs)"));
+  const Tensor x = zeros({1, 6}, DType::i64);
+  EXPECT_TRUE(array_equal(again.model(x), half.network.model(x)));
+}
+
 TEST(Pruned, WeightsThatAreZeroStaySoInTheRecipe) {
   const Pruned sparse =
       pruned(digits(), {.weights = compress::PruneOptions{.share = 0.75}, .except = {"head"}});

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/unpack.h"
 
 namespace {
@@ -25,9 +25,9 @@ void print_drawings() {
     for (int i = 0; i < 60 * 50; ++i)
       levels.push_back(
           static_cast<std::uint8_t>(two_tones ? (i / 60 * (i % 60) / 97 % 2) * 255 : i * i / 700));
-    const std::string body = write_exactly(codec::drawing_of(levels, {60, 50}, 1));
+    const std::string body = encode_drawing(codec::drawing_of(levels, {60, 50}, 1));
     std::printf("%08x %08x %zu\n", digest_of({body.begin(), body.end()}),
-                digest_of(codec::read_coordinates(body, {60, 50}, 1).pixels), body.size());
+                digest_of(codec::decode_drawing(body, {60, 50}, 1).pixels), body.size());
   }
 }
 

@@ -24,7 +24,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
-#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/packed_field.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::app {

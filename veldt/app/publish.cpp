@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "veldt/app/field_folder.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/cli/exit.h"
@@ -14,6 +15,7 @@
 #include "veldt/cli/terminal.h"
 #include "veldt/codec/packed_file.h"
 #include "veldt/field/image_field.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/publish/glsl.h"
 #include "veldt/publish/header.h"
@@ -30,14 +32,6 @@ constexpr std::size_t kLargeHeader = 1'000'000;  // bytes, of which compilers an
 
 std::string ending_of(const std::string& output) {
   return output.ends_with('/') ? "/" : std::filesystem::path(output).extension().string();
-}
-
-// A model of another kind says so.
-field::Field field_from(const std::string& model) {
-  if (std::error_code failed; std::filesystem::is_directory(model, failed))
-    throw UsageError(fmt::format("cannot export the folder {} as a field", model),
-                     "a run of veldt train is a network, and no field", "write it as ONNX (-o x.onnx)");
-  return load_field(model);
 }
 
 struct Published {
@@ -81,7 +75,7 @@ std::optional<Published> page_of_photograph(const std::string& path, const std::
 
 int write_tiles(const std::string& model, const std::string& output, const std::string& title,
                 const WishedSize& wished, Context& context) {
-  const field::Field field = field_from(model);
+  const field::Field field = load_field(model);
   const field::FieldOptions& o = field.options();
   publish::must_be_picture(field, "tiles");
   const Size size = size_for(wished, static_cast<double>(o.width), static_cast<double>(o.height));
@@ -122,6 +116,7 @@ bool is_published(const std::string& output) {
 int publish_field(const std::string& model, const std::string& output, const WishedSize& size,
                   Context& context) {
   const std::string ending = ending_of(output);
+  if (io::is_directory(model)) refuse_folder(model, "export", fmt::format("-o \"${{m%.*}}{}\"", ending));
   std::string title = std::filesystem::path(model).stem().string();
   std::replace(title.begin(), title.end(), '_', ' ');
   if (ending != "/" && (!size.sides.empty() || size.scale))
@@ -131,7 +126,7 @@ int publish_field(const std::string& model, const std::string& output, const Wis
   check_output(output, "--output", {model}, context);
   std::optional<Published> page;
   if (ending == ".html") page = page_of_photograph(model, title);
-  Published made = page ? std::move(*page) : made_of(field_from(model), output, title);
+  Published made = page ? std::move(*page) : made_of(load_field(model), output, title);
   io::write_file(output, made.text);
   if (ending == ".h" && is_packed(model) && made.text.size() > kLargeHeader && !context.quiet)
     print_note(fmt::format(

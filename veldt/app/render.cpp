@@ -15,6 +15,7 @@
 #include "veldt/app/drawing.h"
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
+#include "veldt/app/field_folder.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/network_header.h"
 #include "veldt/app/picture_size.h"
@@ -212,18 +213,6 @@ void check_models(const RenderFlags& flags) {
                    flags.morph ? "give two models" : "give one model, or two with --morph 60");
 }
 
-[[noreturn]] void refuse_folder(std::string folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const std::string what = fmt::format("cannot draw the folder {}", folder);
-  if (io::exists(folder + "/model.safetensors") && !holds_field(folder))
-    throw UsageError(what, "it is a run of veldt train, whose network is no field and draws no picture",
-                     fmt::format("see what it says: veldt predict {} INPUT", quoted_for_shell({folder})));
-  throw UsageError(what, "render draws one model at a time",
-                   fmt::format("draw all in a shell: for m in {}/*.safetensors; do veldt render \"$m\" -o "
-                               "\"${{m%.safetensors}}.png\" --scale 4; done",
-                               quoted_for_shell({folder})));
-}
-
 int render(RenderFlags flags, Context& context, Ranks& ranks) {
   check_models(flags);
   if (flags.morph && flags.film.frames)
@@ -235,7 +224,8 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const Device device = ranks.choose_device(flags.device).device;
-  if (io::is_directory(flags.model)) refuse_folder(flags.model);
+  for (const std::string& model : flags.models)
+    if (io::is_directory(model)) refuse_folder(model, "render", "-o \"${m%.*}.png\" --scale 4");
   field::Field field = load_field(flags.model);
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));

@@ -33,6 +33,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/recipe/coherence.h"
 #include "veldt/recipe/data_digest.h"
+#include "veldt/recipe/distilling.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/measure.h"
 #include "veldt/recipe/resizing.h"
@@ -61,6 +62,15 @@ std::int64_t step_of(double share, const Training& training) {
   return std::min(steps, (std::max<std::int64_t>(least, 1) + every - 1) / every * every);
 }
 
+// What a resumed run must have as it was: the recipe, and the teacher, whose name may stand for another file
+// by then.
+std::string config_of(const recipe::Recipe& recipe) {
+  auto config = io::parse_json<nlohmann::json>(recipe::in_json(recipe, kMayChange));
+  if (const std::string digest = recipe::teacher_digest(recipe); !digest.empty())
+    config["XXH3 of the file of train.teacher"] = digest;
+  return io::dump_json(config);
+}
+
 train::FitOptions fit_options(const TrainFlags& flags, Training& training, const Ranks& ranks) {
   const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
@@ -77,7 +87,7 @@ train::FitOptions fit_options(const TrainFlags& flags, Training& training, const
   o.checkpoint_every = flags.every;
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
-  o.config = recipe::in_json(recipe, kMayChange);
+  o.config = config_of(recipe);
   o.ranks = ranks.communicator();
   o.parts = flags.exact;
   o.half_gradients = flags.half_gradients;

@@ -82,10 +82,10 @@ Training::Training(const Taught& taught, const std::string& folder, Device devic
   begin_weights(taught, data, model);
   model.to(device);
   pruner = recipe::pruner_of(recipe, model, steps());
-  optimizer = recipe::optimizer_of(recipe, model);
-  adapt = recipe::adapt_of(recipe, data.facts, model, steps());
   train::TrainerOptions options = recipe::trainer_options_of(recipe, data.facts);
-  recipe::add_teacher(recipe, data.facts, model, device, options);
+  const NamedTensors further = recipe::add_teacher(recipe, data.facts, model, device, options);
+  optimizer = recipe::optimizer_of(recipe, model, further);
+  adapt = recipe::adapt_of(recipe, data.facts, model, steps());
   trainer.emplace(model, *optimizer, std::move(options));
   if (data.validation != nullptr) validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
   if (data.test != nullptr) test.emplace(recipe::measuring_loader(recipe, data, data.test));

@@ -1,9 +1,9 @@
-// Lengths, then bodies of coordinate_codec.h.
+// Lengths, then bodies of drawing_codec.h.
 #include "veldt/codec/alpha.h"
 
 #include <algorithm>
 
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/latents.h"
 #include "veldt/codec/packed_file.h"
 #include "veldt/core/error.h"
@@ -35,7 +35,7 @@ std::string write_alpha(std::span<const std::uint8_t> alpha, Size picture) {
       }
       if (std::any_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level != kOpaque; }))
         bodies[static_cast<std::size_t>(s)] =
-            write_exactly(drawing_of(levels, {square.width(), square.height()}, 1));
+            encode_drawing(drawing_of(levels, {square.width(), square.height()}, 1));
     }
   });
   std::string section;
@@ -70,8 +70,7 @@ std::vector<std::uint8_t> read_alpha(std::string_view section, Size picture, con
       const Region shared{std::max(square.x0, part.x0), std::max(square.y0, part.y0),
                           std::min(square.x1, part.x1), std::min(square.y1, part.y1)};
       if (body.empty() || shared.x0 >= shared.x1 || shared.y0 >= shared.y1) continue;
-      const std::vector<std::uint8_t> own =
-          read_coordinates(body, {square.width(), square.height()}, 1).pixels;
+      const std::vector<std::uint8_t> own = decode_drawing(body, {square.width(), square.height()}, 1).pixels;
       for (std::int64_t y = shared.y0; y < shared.y1; ++y)
         std::copy_n(own.begin() + (y - square.y0) * square.width() + shared.x0 - square.x0, shared.width(),
                     levels.begin() + (y - part.y0) * part.width() + shared.x0 - part.x0);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "veldt/codec/alpha.h"
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
 
@@ -45,13 +45,13 @@ std::vector<std::uint8_t> part_of(std::vector<std::uint8_t> pixels, std::int64_t
 
 }  // namespace
 
-CoordinatePicture read_drawing(const PackedHeader& header, const std::string& name) {
-  if (header.size.width * header.size.height > kMostCoordinatePixels)
+DecodedDrawing read_drawing(const PackedHeader& header, const std::string& name) {
+  if (header.size.width * header.size.height > kMostDrawingPixels)
     throw IoError(IoError::Kind::malformed, "cannot read " + name,
                   str("it says that it is a drawing of ", header.size.width, " x ", header.size.height,
-                      " pixels; those have at most ", kMostCoordinatePixels),
+                      " pixels; those have at most ", kMostDrawingPixels),
                   "pack the picture again, or fetch the file again");
-  return read_coordinates(header.body, header.size, header.channels);
+  return decode_drawing(header.body, header.size, header.channels);
 }
 
 Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOptions& options) {
@@ -88,7 +88,7 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   }
   if (!header.complete)
     throw refuse("the file ends too early, and a drawing needs all of it", "fetch the file again");
-  CoordinatePicture picture = read_drawing(header, name);
+  DecodedDrawing picture = read_drawing(header, name);
   result.pixels = part_of(std::move(picture.pixels), header.size.width, header.channels, part);
   return result;
 }

@@ -21,9 +21,9 @@ struct UnpackOptions {
   bool partial = false;
 };
 
-struct CoordinatePicture;
+struct DecodedDrawing;
 // The pixels of a complete drawing. Throws IoError malformed with `name`.
-CoordinatePicture read_drawing(const PackedHeader& header, const std::string& name);
+DecodedDrawing read_drawing(const PackedHeader& header, const std::string& name);
 
 struct Unpacked {
   std::vector<std::uint8_t> pixels;  // [height, width, channels] of the part; the same on every machine

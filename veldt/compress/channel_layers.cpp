@@ -14,6 +14,7 @@
 #include "veldt/nn/linear.h"
 #include "veldt/nn/norm.h"
 #include "veldt/nn/pooling.h"
+#include "veldt/nn/recurrent.h"
 #include "veldt/ops/close.h"
 #include "veldt/ops/gather.h"
 
@@ -155,6 +156,37 @@ Layout prelu(const LayerCall& call, const Layout& x) {
   return x;
 }
 
+// The hidden units of a recurrent layer: those of all its layers and directions go together, which keeps its
+// one size. Each has a row in every gate of both weights, and a column of those that read the state.
+Layout recurrent(const LayerCall& call, const Layout& x) {
+  const auto& layer = dynamic_cast<const nn::Recurrent&>(call.module);
+  const std::int64_t hidden = layer.hidden();
+  const NamedTensors state = layer.state_dict();
+  for (const auto& [name, tensor] : state)
+    if (!is_float(tensor.dtype()) || tensor.rank() > 2 || tensor.size(0) % hidden != 0)
+      return not_followed(call, {x});
+  const int last = call.inputs[0].rank() - 1;
+  const std::size_t group = call.groups.add(hidden);
+  Layout out{last, {{group}}};
+  if (layer.is_bidirectional()) out.segments.push_back({group});
+  for (const auto& [name, tensor] : state) {
+    const std::string path = in_path(call.path, name);
+    for (std::int64_t gate = 0; gate < tensor.size(0); gate += hidden)
+      call.groups.add_part(group, {path, 0, gate, 1, tensor.rank() == 2 ? Role::made : Role::other});
+    if (tensor.rank() == 1) continue;
+    if (name.starts_with("weight_hh"))
+      call.groups.add_part(group, {path, 1, 0, 1, Role::read});
+    else if (name != "weight_ih_l0" && name != "weight_ih_l0_reverse")
+      call.groups.add_parts(out, path, 1, Role::read);
+    else if (reads(call, x, last))
+      call.groups.add_parts(x, path, 1, Role::read);
+    else
+      call.groups.fix(x, fmt::format("{} ({}) reads along another dimension", call.path, layer.title()));
+  }
+  call.groups.add_layer(group, {call.path, "hidden"});
+  return out;
+}
+
 // What passes a layer of a transformer stays; its hidden features and heads may go.
 void inside_transformer(const LayerCall& call) {
   const Tensor weight = tensor_of(call.module, "linear1.weight");
@@ -233,6 +265,8 @@ Layout through_layer(const LayerCall& call, const Layouts& in) {
     if (is_one_of<nn::Linear>(m)) return linear(call, in[0]);
     if (is_one_of<nn::ChannelNorm>(m)) return norm(call, in[0]);
     if (is_one_of<nn::PReLU>(m)) return prelu(call, in[0]);
+    if (is_one_of<nn::Recurrent>(m) && call.outputs.size() == 1) return recurrent(call, in[0]);
+    if (is_one_of<nn::LastStep>(m) && in[0].axis > 1) return {in[0].axis - 1, in[0].segments};
   }
   if (is_one_of<nn::TransformerEncoderLayer, nn::TransformerDecoderLayer>(m))
     inside_transformer(call);

@@ -1,5 +1,6 @@
-// Cutting whole channels, hidden features and attention heads, after which a network is smaller and faster
-// without any other code: which of its numbers go together, which are worth least, and the cut itself.
+// Cutting whole channels, hidden features and units, and attention heads, after which a network is smaller
+// and faster without any other code: which of its numbers go together, which are worth least, and the cut
+// itself.
 //   const std::vector<compress::ChannelGroup> groups = compress::channel_groups(net, example);
 //   const compress::Kept kept = compress::choose(groups, net.state_dict(), {.share = 0.5});
 //   compress::cut(net, groups, kept);      // half of the channels; then it is trained again
@@ -45,10 +46,11 @@ struct ChannelGroup {
 };
 
 // The groups of a network, in the order of its layers, by a call with `example` in evaluation mode, without
-// gradients. It follows Conv, ConvTranspose, Linear, batch and instance norms, PReLU, Flatten, Sum, Product,
-// Cat, what treats each channel by itself (activations, pooling, dropout, which it tries out), and
-// TransformerEncoderLayer and TransformerDecoderLayer inside, through Graph, Sequential and Residual. What
-// another layer reads or makes is fixed, as are input and output. Throws what the call throws.
+// gradients. It follows Conv, ConvTranspose, Linear, RNN, LSTM, GRU, LastStep, batch and instance norms,
+// PReLU, Flatten, Sum, Product, Cat, what treats each channel by itself (activations, pooling, dropout, which
+// it tries out), and TransformerEncoderLayer and TransformerDecoderLayer inside, through Graph, Sequential
+// and Residual. What another layer reads or makes is fixed, as are input and output. Throws what the call
+// throws.
 std::vector<ChannelGroup> channel_groups(const nn::Module& network, const TensorList& example);
 
 struct CutOptions {

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/core/hooks.h"
+#include "veldt/nn/evaluating.h"
+#include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/matmul.h"
@@ -69,9 +72,14 @@ Tensor soft_target_loss(const Tensor& student, const Tensor& teacher, double tem
     throw ShapeError(str("a student that gives ", student.shape(), " cannot learn from ", teacher.shape()),
                      "both have an output for each class of each example",
                      "give a teacher of the same classes");
-  const Tensor own = log_softmax(student / temperature, -1), wanted = log_softmax(teacher / temperature, -1);
-  const Tensor rows = sum(exp(wanted) * (wanted - own), {-1}) * (temperature * temperature);
+  const int classes = student.rank() > 1 ? 1 : 0;
+  const Tensor own = log_softmax(student / temperature, classes),
+               wanted = log_softmax(teacher / temperature, classes);
+  const Tensor rows = sum(exp(wanted) * (wanted - own), {classes}) * (temperature * temperature);
   if (!counts.defined()) return mean(rows);
+  if (counts.shape() != rows.shape())
+    throw ShapeError(str("counts ", counts.shape(), " do not fit outputs ", student.shape()),
+                     str("there is one for each row and place: ", rows.shape()), "give counts of that shape");
   return sum(rows * counts) / maximum(sum(counts), 1);
 }
 
@@ -95,6 +103,52 @@ Tensor hint_loss(const Tensor& student, const Tensor& teacher, HintLoss kind) {
   return mean(sum(square(attention_map(student) - attention_map(teacher)), {1}));
 }
 
+namespace {
+
+// The dimension in which two layers' outputs differ, if it is one that a regressor maps: the channels [n,
+// channels, places ..], or the features [n, places .., features].
+int mapped_dim(const Shape& student, const Shape& teacher) {
+  for (const int dim : {1, teacher.rank() - 1})
+    if (student.rank() == teacher.rank() && student.rank() > 1 &&
+        student.without(dim) == teacher.without(dim))
+      return dim;
+  throw ShapeError(str("a layer that gives ", student, " cannot be mapped to one that gives ", teacher),
+                   "a regressor changes the width alone, channels or features",
+                   "name other layers, or compare their similarities");
+}
+
+Tensor regressed(const nn::Linear& regressor, const Tensor& x, int dim) {
+  return transpose(regressor(transpose(x, dim, -1)), dim, -1);
+}
+
+// What each layer gives when the network is called.
+std::vector<Tensor> heard_of(const nn::Module& network, const std::vector<nn::Module*>& layers,
+                             const train::Forward& forward, const data::Batch& example) {
+  const NoGrad off;
+  const nn::Evaluating evaluating(network);
+  std::vector<Tensor> heard(layers.size());
+  std::vector<HookHandle> hooks;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    hooks.push_back(
+        layers[i]->register_forward_hook([&heard, i](const nn::Module&, const TensorList&,
+                                                     TensorList& outputs) { heard[i] = outputs.at(0); }));
+  try {
+    forward(network, example);
+  } catch (...) {
+    for (HookHandle& hook : hooks) hook.remove();
+    throw;
+  }
+  for (HookHandle& hook : hooks) hook.remove();
+  return heard;
+}
+
+Error heard_nothing(const Hint& hint) {
+  return {fmt::format("the hint from {} to {} heard nothing", hint.teacher, hint.student),
+          "one of the layers was not called with the batch, or not by itself", "name another layer"};
+}
+
+}  // namespace
+
 struct Distiller::Shared {
   ~Shared() {
     for (HookHandle& hook : hooks) hook.remove();
@@ -104,6 +158,11 @@ struct Distiller::Shared {
   DistilOptions options;
   std::vector<HookHandle> hooks;
   std::vector<Tensor> students, teachers;  // what the layers of the hints gave last, in training
+  struct Regressor {
+    nn::Linear linear;
+    int dim;
+  };
+  std::vector<std::optional<Regressor>> regressors;  // of each hint
 };
 
 Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teacher, DistilOptions options)
@@ -127,10 +186,37 @@ Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teac
           if (now && module.training() == of_student) ((*now).*into)[i] = outputs.at(0);
         }));
   };
+  std::vector<nn::Module*> own, others;
   for (std::size_t i = 0; i < hints.size(); ++i) {
-    hear(layer_of(student, hints[i].student, "student"), &Shared::students, i, true);
-    hear(layer_of(*shared_->teacher, hints[i].teacher, "teacher"), &Shared::teachers, i, false);
+    own.push_back(&layer_of(student, hints[i].student, "student"));
+    others.push_back(&layer_of(*shared_->teacher, hints[i].teacher, "teacher"));
+    hear(*own.back(), &Shared::students, i, true);
+    hear(*others.back(), &Shared::teachers, i, false);
   }
+  const DistilOptions& o = shared_->options;
+  shared_->regressors.resize(hints.size());
+  if (o.hint_loss != HintLoss::features || o.example.empty() || hints.empty()) return;
+  const std::vector<Tensor> small = heard_of(student, own, o.forward, o.example),
+                            large = heard_of(*shared_->teacher, others, o.forward, o.example);
+  Rng rng(o.seed);
+  for (std::size_t i = 0; i < hints.size(); ++i) {
+    if (!small[i].defined() || !large[i].defined()) throw heard_nothing(hints[i]);
+    if (small[i].shape() == large[i].shape()) continue;
+    const int dim = mapped_dim(small[i].shape(), large[i].shape());
+    nn::Linear linear(small[i].size(dim), large[i].size(dim), rng);
+    linear.to(small[i].dtype());
+    linear.to(small[i].device());
+    shared_->regressors[i] = {std::move(linear), dim};
+  }
+}
+
+NamedTensors Distiller::named_parameters() const {
+  NamedTensors all;
+  for (std::size_t i = 0; i < shared_->regressors.size(); ++i)
+    if (const auto& regressor = shared_->regressors[i])
+      for (const auto& [name, tensor] : regressor->linear.named_parameters())
+        all.push_back({fmt::format("hints.{}.{}", i, name), tensor});
+  return all;
 }
 
 Tensor Distiller::operator()(const Tensor& loss, const TensorList& outputs, const data::Batch& batch) const {
@@ -142,17 +228,18 @@ Tensor Distiller::operator()(const Tensor& loss, const TensorList& outputs, cons
   }
   Tensor counts;
   const Tensor& labels = batch.back();
-  if (!o.numbers && labels.dtype() == DType::i64 && labels.numel() * wanted.size(-1) == wanted.numel())
-    counts = to(reshape(labels >= 0, outputs.at(0).rank() > 1 ? Shape{-1} : Shape{}), wanted.dtype());
+  const int classes = wanted.rank() > 1 ? 1 : 0;
+  if (!o.numbers && labels.dtype() == DType::i64 && labels.numel() * wanted.size(classes) == wanted.numel())
+    counts = to(reshape(labels >= 0, wanted.shape().without(classes)), wanted.dtype());
   const Tensor part = o.numbers ? mse_loss(outputs.at(0), wanted)
                                 : soft_target_loss(outputs.at(0), wanted, o.temperature, counts);
   Tensor total = loss * (1 - o.weight) + part * o.weight;
   for (std::size_t i = 0; i < o.hints.size(); ++i) {
-    const Tensor own = std::exchange(shared_->students[i], Tensor()),
-                 other = std::exchange(shared_->teachers[i], Tensor());
-    if (!own.defined() || !other.defined())
-      throw Error(fmt::format("the hint from {} to {} heard nothing", o.hints[i].teacher, o.hints[i].student),
-                  "one of the layers was not called with the batch, or not by itself", "name another layer");
+    Tensor own = std::exchange(shared_->students[i], Tensor());
+    const Tensor other = std::exchange(shared_->teachers[i], Tensor());
+    if (!own.defined() || !other.defined()) throw heard_nothing(o.hints[i]);
+    if (const auto& regressor = shared_->regressors[i])
+      own = regressed(regressor->linear, own, regressor->dim);
     total =
         total + hint_loss(own, other, o.hint_loss) * (o.hint_weight / static_cast<double>(o.hints.size()));
   }

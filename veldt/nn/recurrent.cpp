@@ -94,6 +94,12 @@ void Recurrent::fields(Fields& f) {
     f("bias_ih" + end, w.bias_ih)("bias_hh" + end, w.bias_hh);
   }
   f("dropout", dropout_);
+  // A visitor may have cut units out, or inputs (compress::cut()).
+  const auto follow = [](std::int64_t& size, const Weight& weight) {
+    if (const Tensor& now = weight.floats(); now.defined() && now.size(1) != size) size = now.size(1);
+  };
+  follow(hidden_, weights_.front().weight_hh);
+  follow(in_, weights_.front().weight_ih);
 }
 
 std::vector<Quantizable::Named> Recurrent::weights() {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/core/function_ref.h"
 #include "veldt/tensor/tensor.h"
 
@@ -12,7 +12,7 @@ namespace veldt::pack {
 
 // The body of the file: its size and channels are not in it. `picture` is u8 [height, width, channels], 1 to
 // 4 channels. `heard` gets the share that is done; what it throws ends the work. Throws ShapeError for
-// another tensor, ConfigError for more than codec::kMostCoordinatePixels.
+// another tensor, ConfigError for more than codec::kMostDrawingPixels.
 std::string pack_drawing(
     const Tensor& picture, FunctionRef<void(double)> heard = [](double) {});
 

@@ -137,7 +137,8 @@ const layer = (x, weights, bias, out) => {
   for (let o = 0; o < kWide; ++o) out[o] = sums[o] > 0 ? sums[o] >> 10 : 0;
 };
 const x = new Int32Array(kWide), h = new Int32Array(kWide), g = new Int32Array(kWide);
-const decodeTile = (coder, grids, l, tile, [first, firstBias, second, secondBias, last, lastBias, skip]) => {
+// Row by row: each step decodes one.
+const decodeTile = function* (coder, grids, l, tile, [first, firstBias, second, secondBias, last, lastBias, skip]) {
   const grid = grids[l], kBorder = 3, stride = tile.x1 - tile.x0 + 2 * kBorder, row = () => new Int32Array(stride);
   let own = [row(), row(), row(), row()];
   const above = [row(), row(), row()], coarsest = row();
@@ -169,6 +170,7 @@ const decodeTile = (coder, grids, l, tile, [first, firstBias, second, secondBias
                             clamp((scale >> 16) + (scale >> 15 & 1), 0, kScales - 1));
       a[i] = grid.values[y * grid.width + at] = clamp(value, -kLargest, kLargest);
     }
+    yield;
   }
 };
 
@@ -193,12 +195,12 @@ const upsampled = (coarse, height, width, y0, y1, [wFar, wNear, wHere, wOther]) 
 };
 const features = (grids, y0, y1, filters) => {
   const rows = [[y0, y1]];
-  for (let l = 1; l < kLevels; ++l) {
+  for (let l = 1; l < grids.length; ++l) {
     const [a, b] = rows[l - 1];
     rows.push([Math.max((a >> 1) - 2, 0), Math.min((b - 1 >> 1) + 3, grids[l].height)]);
   }
   let stack = [];
-  for (let l = kLevels - 1; l >= 0; --l) {
+  for (let l = grids.length - 1; l >= 0; --l) {
     const {width, values} = grids[l], [a, b] = rows[l], own = plane(width, a, b);
     stack = stack.map(p => upsampled(p, grids[l + 1].height, width, a, b, filters.subarray(4 * l, 4 * l + 4)));
     for (let i = 0; i < own.values.length; ++i) own.values[i] = values[a * width + i] << 8;
@@ -248,7 +250,7 @@ const convolve = (inputs, height, y0, y1, weights, bias, use) => {
       for (let at = 0; at < width; ++at) use(line[at], (y - y0) * width + at, o);
     }
 };
-const synthesise = (grids, y0, y1, n, axes, grey, rgba) => {
+const synthesise = (grids, l, y0, y1, n, axes, grey, rgba) => {
   const {width, height} = grids[0];
   const wide = by => [Math.max(y0 - by, 0), Math.min(y1 + by, height)];
   const colours = coloursOf(features(grids, ...wide(2), n[9]), n), beside = wide(1);
@@ -259,10 +261,14 @@ const synthesise = (grids, y0, y1, n, axes, grey, rgba) => {
   convolve(detail, height, y0, y1, n[7], n[8], (sum, i, o) => {
     out[o].values[i] = colours[o].values[skipped + i] + (sum >> 12);
   });
-  for (let i = 0; i < out[0].values.length; ++i)
+  finish(out, axes, grey, rgba);
+};
+const finish = (numbers, axes, grey, rgba) => {
+  for (let i = 0; i < numbers[0].values.length; ++i)
     for (let c = 0; c < kColours; ++c) {
       let sum = 32;
-      for (let k = 0; k < kColours; ++k) sum = sum + Math.imul(axes[3 * c + k] << 24 >> 24, out[k].values[i] - 1840) | 0;
+      for (let k = 0; k < kColours; ++k)
+        sum = sum + Math.imul(axes[3 * c + k] << 24 >> 24, numbers[k].values[i] - 1840) | 0;
       const level = clamp((axes[9 + c] << 4) + (sum >> 6) | 0, 0, 4096);
       rgba[4 * i + c] = level * 255 + 2048 >> 12;
     }
@@ -271,8 +277,17 @@ const synthesise = (grids, y0, y1, n, axes, grey, rgba) => {
     rgba[i] = 255;
   }
 };
+// Rows of the picture at the size of level l, before finer levels are known: as if they were zeros, and without the
+// convolutions, which correct single pixels.
+const preview = (grids, l, y0, y1, n, axes, grey, rgba) => {
+  const stack = features(grids.slice(l), y0, y1, n[9].subarray(4 * l));
+  while (stack.length < kLevels) stack.unshift(plane(grids[l].width, y0, y1));
+  finish(coloursOf(stack, n), axes, grey, rgba);
+};
 
-// Reads the file: run(rows, progress) gives rows of RGBA, and a share now and then, and awaits both.
+// Reads the file: run(rows, progress) calls rows(rgba, from, to, l) with rows of the picture at 2^-l of its size, first
+// a preview of each level, then of l = 0 the picture, as soon as they are known; and progress(share) now and then, and
+// awaits it.
 return (file, base) => {
   let at = 6;  // after magic, version, family and channels
   const channels = file[5] >> 4;
@@ -302,17 +317,30 @@ return (file, base) => {
   for (const tile of tiles) tile.bytes = bytes(tile.length);
   return {width, height, run: async (rows, progress) => {
     const all = grids.reduce((sum, {values}) => sum + values.length, 0);
-    let done = 0;
-    for (const tile of tiles) {
-      decodeTile(new RangeDecoder(tile.bytes), grids, tile.l, tile, models[Math.min(tile.l, 4)]);
-      done += (tile.x1 - tile.x0) * (tile.y1 - tile.y0);
-      await progress(0.6 * done / all);
-    }
-    for (let y = 0; y < height; y += 32) {
-      const end = Math.min(y + 32, height), rgba = new Uint8ClampedArray(4 * width * (end - y));
-      synthesise(grids, y, end, synthesis, axes, channels < 3, rgba);
-      rows(rgba, y, end);
-      await progress(0.6 + 0.4 * end / height);
+    let decoded = 0, drawn = 0;  // latents, and rows of the level
+    const tell = l => progress(0.6 * decoded / all + (l === 0 ? 0.4 * drawn / height : 0));
+    const draw = async (make, l, known) => {
+      const {width, height} = grids[l];
+      for (let end; (end = Math.min(drawn + 32, height)) <= known && drawn < end; drawn = end, await tell(l)) {
+        const rgba = new Uint8ClampedArray(4 * width * (end - drawn));
+        make(grids, l, drawn, end, synthesis, axes, channels < 3, rgba);
+        rows(rgba, drawn, end, l);
+      }
+    };
+    for (let l = kLevels - 1; l >= 0; --l) {
+      const {width, height} = grids[l];
+      drawn = 0;
+      for (let y0 = 0; y0 < height; y0 += side) {
+        const row = tiles.filter(tile => tile.l === l && tile.y0 === y0)
+          .map(tile => decodeTile(new RangeDecoder(tile.bytes), grids, l, tile, models[Math.min(l, 4)]));
+        for (let y = y0; y < Math.min(y0 + side, height); ++y) {
+          row.forEach(tile => tile.next());
+          decoded += width;
+          await tell(l);
+          if (l === 0) await draw(synthesise, 0, y + 1 < height ? y - 1 : height);  // a pixel looks at two rows more
+        }
+      }
+      if (l > 0) await draw(preview, l, height);
     }
   }};
 };

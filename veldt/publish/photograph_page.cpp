@@ -47,7 +47,7 @@ std::string photograph_page(std::string_view packed, const std::string& name, co
       codec::read_packed(packed, name, std::numeric_limits<std::int64_t>::max());
   if (header.family != codec::Family::photograph)
     throw IoError(IoError::Kind::malformed, "cannot make a page of " + name, "it is a packed drawing",
-                  "make a page of its field: pack/coordinate_field.h");
+                  "make a page of its field: pack/packed_field.h");
   const auto [width, height] = header.size;
   if (width > kLongestSide || height > kLongestSide || width * height > kMostPixels)
     throw ConfigError(str("cannot make a page of ", name),

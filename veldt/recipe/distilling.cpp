@@ -9,10 +9,12 @@
 
 #include "veldt/compress/distil.h"
 #include "veldt/core/error.h"
+#include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/shape.h"
 #include "veldt/recipe/item.h"
 #include "veldt/recipe/known.h"
+#include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
 
 namespace veldt::recipe {
@@ -92,9 +94,13 @@ void check_teacher(const Recipe& student, const Facts& facts, const Recipe& teac
   }
 }
 
-void add_teacher(const Recipe& recipe, const Facts& facts, const nn::Module& student, Device device,
-                 train::TrainerOptions& options) {
-  if (recipe.teacher.empty()) return;
+std::string teacher_digest(const Recipe& recipe) {
+  return recipe.teacher.empty() ? "" : io::digest_file(model_file(recipe.teacher)).xxh3;
+}
+
+NamedTensors add_teacher(const Recipe& recipe, const Facts& facts, const nn::Module& student, Device device,
+                         train::TrainerOptions& options) {
+  if (recipe.teacher.empty()) return {};
   auto teacher = std::make_shared<Trained>(load(recipe.teacher));
   check_teacher(recipe, facts, teacher->recipe, teacher->facts);
   teacher->to(device);
@@ -106,13 +112,25 @@ void add_teacher(const Recipe& recipe, const Facts& facts, const nn::Module& stu
   if (recipe.hint_loss == "attention") o.hint_loss = compress::HintLoss::attention;
   for (std::size_t i = 0; i < recipe.hints.texts.size(); ++i) o.hints.push_back(hint_of(recipe, i));
   if (recipe.learns_tokens()) o.forward = options.forward;
-  try {
-    options.instead =
-        compress::Distiller(student, std::shared_ptr<nn::Module>(teacher, &teacher->model), std::move(o));
-  } catch (const ConfigError& e) {
-    throw UsageError(
+  if (o.hint_loss == compress::HintLoss::features) {
+    o.seed = static_cast<std::uint64_t>(recipe.seed);
+    for (const Tensor& input : example_for(facts.model)) o.example.push_back(to(input, device));
+    if (o.example.size() > 1) o.example.push_back(o.example.back());  // of pairs, what is to be said
+  }
+  const auto refusal = [&](const Error& e) {
+    return UsageError(
         fmt::format("{}: {}", recipe.hints.given() ? recipe.hints.where : "train.teacher", e.summary()),
         e.why(), e.fix());
+  };
+  try {
+    const compress::Distiller distiller(student, std::shared_ptr<nn::Module>(teacher, &teacher->model),
+                                        std::move(o));
+    options.instead = distiller;
+    return distiller.named_parameters();
+  } catch (const ConfigError& e) {
+    throw refusal(e);
+  } catch (const ShapeError& e) {
+    throw refusal(e);
   }
 }
 

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "veldt/compress/quantize.h"
+#include "veldt/core/rng.h"
 #include "veldt/io/suggest.h"
 #include "veldt/nn/init.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
 #include "veldt/recipe/agent.h"
 #include "veldt/recipe/blocks.h"
 #include "veldt/recipe/call.h"
@@ -138,6 +141,16 @@ nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts, double most
 
 nn::Graph build_model(const std::string& toml, const ModelFacts& facts) {
   return build_model(parse_model(toml), facts);
+}
+
+TensorList example_for(const ModelFacts& facts) {
+  Rng rng(1);
+  TensorList example;
+  for (const Shape& sizes : {facts.input, facts.target})
+    if (sizes.rank() > 0)
+      example.push_back(facts.dtype == DType::i64 ? zeros(sizes.with_inserted(0, 1), DType::i64)
+                                                  : randn(sizes.with_inserted(0, 1), rng));
+  return example;
 }
 
 }  // namespace veldt::recipe

@@ -26,6 +26,10 @@ void check_values_are_read(const Recipe& recipe);
 nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts,
                       double most_parameters = std::numeric_limits<double>::infinity());
 
+// What such a network reads, for one example: zeros for tokens, else normal random numbers of a fixed seed;
+// and its second input if it has two.
+TensorList example_for(const ModelFacts& facts);
+
 // The network of a TOML text, of which [model] is enough:
 //   recipe::build_model("[model]\nlayers = [\"Flatten\", \"Linear(outputs)\"]", {.input = {1, 28, 28},
 //   .outputs = 10});

@@ -10,10 +10,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
-#include "veldt/core/rng.h"
 #include "veldt/nn/whitening.h"
-#include "veldt/ops/create.h"
-#include "veldt/ops/random.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/unrolled.h"
 
@@ -21,19 +18,6 @@ namespace veldt::recipe {
 namespace {
 
 using compress::ChannelGroup;
-
-// An example of the network's input, and of its second one if it has two.
-TensorList example_of(const Facts& facts) {
-  Rng rng(1);
-  TensorList example;
-  for (const Shape& sizes : {facts.model.input, facts.model.target}) {
-    if (sizes.rank() == 0) continue;
-    Shape shape{1};
-    for (const std::int64_t size : sizes) shape.push_back(size);
-    example.push_back(facts.model.dtype == DType::i64 ? zeros(shape, DType::i64) : randn(shape, rng));
-  }
-  return example;
-}
 
 LayerChanges changes_of(const std::vector<ChannelGroup>& groups, const compress::Kept& kept,
                         const std::map<std::string, std::int64_t>& head_dims) {
@@ -123,7 +107,8 @@ void cut_network(Pruned& all, const compress::CutOptions& options, NamedTensors&
     throw UsageError(fmt::format("channels cannot be cut out of {}", network.recipe.architecture.texts.at(0)),
                      "an architecture says how many each layer has, and a recipe cannot say otherwise",
                      "prune its weights, or write the network as layers");
-  const std::vector<ChannelGroup> groups = compress::channel_groups(network.model, example_of(network.facts));
+  const std::vector<ChannelGroup> groups =
+      compress::channel_groups(network.model, example_for(network.facts.model));
   const NamedTensors state = network.model.state_dict();
   const compress::Kept kept = compress::choose(groups, state, options);
   for (const ChannelGroup::Unit unit : {ChannelGroup::Unit::channel, ChannelGroup::Unit::head})

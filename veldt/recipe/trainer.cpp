@@ -32,7 +32,7 @@ namespace {
 // An optimizer with what the recipe sets of its options, and its own defaults for the rest, of what is not
 // frozen.
 template <class Optimizer, class Options>
-std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& model) {
+std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const NamedTensors& trained) {
   Options o;
   if (recipe.lr) o.lr = *recipe.lr;
   if (recipe.weight_decay) o.weight_decay = *recipe.weight_decay;
@@ -40,7 +40,6 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   if constexpr (requires { o.momentum; })
     if (recipe.momentum) o.momentum = *recipe.momentum;
   if constexpr (std::same_as<Optimizer, optim::SGD>) o.nesterov = recipe.nesterov;
-  const NamedTensors trained = model.trained_parameters();
   if constexpr (std::derived_from<Optimizer, optim::GroupedOptimizer<Options>>) {
     std::vector<std::pair<std::string, Options>> named;
     for (const auto& [name, group] : recipe.groups) {
@@ -55,7 +54,7 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
 
 struct OptimizerKind {
   const char* name;
-  std::unique_ptr<optim::Optimizer> (*build)(const Recipe&, const nn::Module&);
+  std::unique_ptr<optim::Optimizer> (*build)(const Recipe&, const NamedTensors&);
   bool has_momentum = false, has_groups = true;
 };
 constexpr OptimizerKind kOptimizers[] = {
@@ -237,7 +236,8 @@ Tensor by_position(const nn::Module& model, const data::Batch& batch) {
 
 }  // namespace
 
-std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model) {
+std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model,
+                                               const NamedTensors& further) {
   const OptimizerKind& kind = optimizer_kind(recipe);
   // Each by itself first, so that an error has the line of the group.
   std::vector<std::string> prefixes;
@@ -249,7 +249,9 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::M
       throw UsageError(fmt::format("{}: {}", group.where, e.summary()), e.why(), e.fix());
     }
   }
-  return kind.build(recipe, model);
+  NamedTensors trained = model.trained_parameters();
+  trained.insert(trained.end(), further.begin(), further.end());
+  return kind.build(recipe, trained);
 }
 
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps) {

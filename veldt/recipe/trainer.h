@@ -16,7 +16,9 @@ namespace veldt::recipe {
 // Throws UsageError naming the line.
 void check_training(const Recipe& recipe);
 
-std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model);
+// `further`: what it has besides the model's parameters.
+std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model,
+                                               const NamedTensors& further = {});
 // The schedule, or none if the rate stays. `steps`: the length of the run.
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
 // A table's errors are in the units of its target, although the target is learned as a standard score. Throws

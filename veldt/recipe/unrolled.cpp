@@ -84,8 +84,12 @@ class Unroller {
     if (change == changes_.end() && !has_words) return text;
     const bool has_heads = same_name(call.name(), "TransformerEncoderLayer") ||
                            same_name(call.name(), "TransformerDecoderLayer");
+    const bool has_hidden =
+        same_name(call.name(), "RNN") || same_name(call.name(), "LSTM") || same_name(call.name(), "GRU");
     static const std::map<std::string, std::string> kNone;
-    return call.rewritten(change == changes_.end() ? kNone : change->second, has_heads ? "heads" : "out");
+    return call.rewritten(change == changes_.end() ? kNone : change->second, has_heads    ? "heads"
+                                                                             : has_hidden ? "hidden"
+                                                                                          : "out");
   }
 
   std::string one_block(const Block& block, Call& call, const std::string& path) {

@@ -17,6 +17,8 @@ bool is_word(const std::string& name) {
 }
 
 // The tensors whose names begin so, without that.
+const std::string kFurther = "parameters.";  // of the names of those that are none of the model's
+
 NamedTensors beginning_with(const std::string& prefix, const std::map<std::string, Tensor>& saved) {
   NamedTensors found;
   for (const auto& [name, tensor] : saved)
@@ -26,6 +28,17 @@ NamedTensors beginning_with(const std::string& prefix, const std::map<std::strin
 
 void append(NamedTensors& all, const std::string& prefix, const NamedTensors& some) {
   for (const auto& [name, tensor] : some) all.push_back({prefix + name, tensor});
+}
+
+// The parameters of an optimizer that are not among these.
+NamedTensors others_than(const std::vector<Tensor>& known, const optim::Optimizer& optimizer) {
+  std::set<const TensorImpl*> own;
+  for (const Tensor& p : known) own.insert(p.impl());
+  NamedTensors others;
+  for (std::size_t i = 0; i < optimizer.parameters().size(); ++i)
+    if (const Tensor& p = optimizer.parameters()[i]; !own.contains(p.impl()))
+      others.push_back({optimizer.names()[i], p});
+  return others;
 }
 
 }  // namespace
@@ -38,6 +51,7 @@ Players::Players(const nn::Module& model, std::vector<Player> players, double em
                       "each optimizer would choose a scale of its own for the one loss",
                       "autocast to bf16, or give each player a loss");
   std::vector<Tensor> every = model.parameters();
+  for (const Player& player : all_) further_.push_back(others_than(every, player.optimizer));
   for (const Player& player : all_)
     every.insert(every.end(), player.optimizer.parameters().begin(), player.optimizer.parameters().end());
   for (std::size_t turn = 0; turn < turns(); ++turn) {
@@ -128,6 +142,8 @@ NamedTensors Players::state() const {
     if (i > 0) append(all, prefix(i) + "optimizer.", all_[i].optimizer.state_dict());
     if (averages_.any()) append(all, prefix(i) + "ema.", averages_[i].state_dict());
     if (is_scaled()) append(all, prefix(i) + "scaler.", scalers_[i].state_dict());
+    for (const auto& [name, tensor] : further_[i])
+      all.push_back({prefix(i) + kFurther + name, tensor.detach()});
   }
   return all;
 }
@@ -137,6 +153,8 @@ void Players::load_state(const std::map<std::string, Tensor>& saved) {
     if (i > 0) all_[i].optimizer.load_state_dict(beginning_with(prefix(i) + "optimizer.", saved));
     if (averages_.any()) averages_[i].load_state_dict(beginning_with(prefix(i) + "ema.", saved));
     if (is_scaled()) scalers_[i].load_state_dict(beginning_with(prefix(i) + "scaler.", saved));
+    for (const auto& [name, tensor] : further_[i])
+      tensor.detach().assign(saved.at(prefix(i) + kFurther + name));
   }
 }
 

@@ -51,7 +51,8 @@ class Players {
   const Averages& averages() const { return averages_; }
   std::optional<std::string> first_bad_parameter() const;
 
-  // Of averages, scalers, and all optimizers but the first.
+  // Of averages, scalers, and all optimizers but the first; and the parameters of optimizers that are none of
+  // the model's, such as a distiller's regressors.
   NamedTensors state() const;
   void load_state(const std::map<std::string, Tensor>& saved);
 
@@ -62,6 +63,7 @@ class Players {
   void check() const;
 
   std::vector<Player> all_;
+  std::vector<NamedTensors> further_;        // of each, its parameters that are none of the model's
   std::vector<std::vector<Tensor>> others_;  // for each turn, the parameters that are constants then
   std::deque<optim::GradScaler> scalers_;    // which cannot be moved
   Averages averages_;

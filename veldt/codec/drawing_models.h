@@ -1,12 +1,12 @@
 // The pixels of a packed drawing, coded exactly: each is a few bits whose probability is learned from the
 // pixels before it.
-// Tests: tests/codec/coordinate_codec_test.cpp
+// Tests: tests/codec/drawing_codec_test.cpp
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "veldt/codec/coordinate_mixing.h"
+#include "veldt/codec/drawing_mixing.h"
 #include "veldt/core/function_ref.h"
 #include "veldt/core/size.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "veldt/codec/coordinate_models.h"
+#include "veldt/codec/drawing_models.h"
 
 namespace veldt::codec {
 namespace {

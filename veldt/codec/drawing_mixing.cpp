@@ -1,5 +1,5 @@
 // The logistic function as a table that is computed from integers, counters, and the mixing of guesses.
-#include "veldt/codec/coordinate_mixing.h"
+#include "veldt/codec/drawing_mixing.h"
 
 namespace veldt::codec {
 namespace {

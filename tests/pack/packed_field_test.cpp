@@ -1,5 +1,5 @@
 // A packed picture as a field: exact at its own size, and drawn larger.
-#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/packed_field.h"
 
 #include <gtest/gtest.h>
 
@@ -25,12 +25,11 @@ std::vector<std::uint8_t> bytes_drawn(const field::ImageField& field, const Tens
   return out;
 }
 
-TEST(CoordinateField, DrawsTheExactPixels) {
+TEST(PackedField, DrawsTheExactPixels) {
   for (const char* const name : {VELDT_SOURCE "/assets/cub.png", VELDT_SOURCE "/assets/cub_grey.png"}) {
     const Tensor image = io::read_image(name, {.keep_bytes = true});
     const Size size{image.size(1), image.size(0)};
-    const field::ImageField field =
-        field_of(codec::read_coordinates(pack_drawing(image), size, image.size(2)));
+    const field::ImageField field = field_of(codec::decode_drawing(pack_drawing(image), size, image.size(2)));
     EXPECT_EQ(bytes_drawn(field, image), image.values<std::uint8_t>()) << name;
     // Larger, the ground is white, and the ink black.
     const Tensor larger = field.render({400, 400});
@@ -44,7 +43,7 @@ TEST(CoordinateField, DrawsTheExactPixels) {
 }
 
 // Its pixels, and what lies between them.
-TEST(CoordinateField, DrawsAPhotograph) {
+TEST(PackedField, DrawsAPhotograph) {
   const Size size{30, 20};
   const std::string body = write_photograph(codec::some_latents(size, 3), codec::base_networks(0),
                                             codec::Shifts{}, codec::PhotographPlan{}),

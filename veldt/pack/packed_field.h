@@ -1,12 +1,12 @@
 // A packed picture as a field, so that it is drawn at any size, exported, morphed: all that a field can do.
-// Tests: tests/pack/coordinate_field_test.cpp
+// Tests: tests/pack/packed_field_test.cpp
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 #include "veldt/field/image_field.h"
 
 namespace veldt::pack {
@@ -14,7 +14,7 @@ namespace veldt::pack {
 // The closing that makes its pixels exact (field/closing.h), on a network that says nothing: cubic
 // convolution between the pixels. A fit of the pixels draws smoother contours. Takes some ten samples of
 // memory a pixel.
-field::ImageField field_of(const codec::CoordinatePicture& picture);
+field::ImageField field_of(const codec::DecodedDrawing& picture);
 
 // Of a packed picture, by the bytes of its file; the name is for messages. A photograph is the closing alone:
 // cubic convolution between its pixels. Throws as codec::unpack(), and

@@ -1,7 +1,7 @@
 // The probability of a bit from several guesses at it: adaptive counters of contexts, and logistic mixing of
 // what they say (Mahoney 2005, "Adaptive weighing of context models for lossless data compression"). Integers
 // alone, so that encoder and decoder agree on every machine.
-// Tests: tests/codec/coordinate_mixing_test.cpp
+// Tests: tests/codec/drawing_mixing_test.cpp
 #pragma once
 
 #include <algorithm>

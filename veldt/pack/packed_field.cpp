@@ -1,5 +1,5 @@
 // Pixels as the closing of a field.
-#include "veldt/pack/coordinate_field.h"
+#include "veldt/pack/packed_field.h"
 
 #include <limits>
 #include <utility>
@@ -15,12 +15,12 @@
 namespace veldt::pack {
 namespace {
 
-using codec::CoordinatePicture;
+using codec::DecodedDrawing;
 
 constexpr double kFieldTolerance = 0.3 / 255;  // of a level from its pixel
 
 // Of one unit, which says nothing.
-field::FieldOptions options_of(const CoordinatePicture& picture) {
+field::FieldOptions options_of(const DecodedDrawing& picture) {
   field::FieldOptions o{.activation = field::Activation::siren,
                         .widths = {1},
                         .channels = picture.channels,
@@ -44,7 +44,7 @@ void set_half(field::ImageField& field) {
 
 }  // namespace
 
-field::ImageField field_of(const CoordinatePicture& picture) {
+field::ImageField field_of(const DecodedDrawing& picture) {
   const field::FieldOptions options = options_of(picture);
   field::ImageField field(options, 1);
   set_half(field);
@@ -72,7 +72,7 @@ field::ImageField packed_field(std::string_view bytes, const std::string& name) 
   if (header.family == codec::Family::drawing && header.complete)
     return field_of(codec::read_drawing(header, name));
   codec::Unpacked picture = codec::unpack(bytes, name);
-  CoordinatePicture pixels;
+  DecodedDrawing pixels;
   pixels.pixels = std::move(picture.pixels);
   pixels.size = picture.size;
   pixels.channels = picture.channels;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "veldt/codec/coordinate_models.h"
-#include "veldt/codec/coordinate_prior.h"
+#include "veldt/codec/drawing_models.h"
+#include "veldt/codec/drawing_prior.h"
 
 namespace veldt::codec {
 namespace {

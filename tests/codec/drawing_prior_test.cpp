@@ -1,5 +1,5 @@
 // The network that knows drawings: it goes on with an edge, and is silent where there is none.
-#include "veldt/codec/coordinate_prior.h"
+#include "veldt/codec/drawing_prior.h"
 
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@ template <class Ink> std::optional<std::int32_t> guess_at(const Ink& ink) {
   return prior_logit(pixels.data() + 16 * kPriorStride + 16, kPriorStride);
 }
 
-TEST(CoordinatePrior, SaysNothingWhereAllIsAlike) {
+TEST(DrawingPrior, SaysNothingWhereAllIsAlike) {
   EXPECT_FALSE(guess_at([](int, int) { return false; }));
   EXPECT_FALSE(guess_at([](int, int) { return true; }));
   EXPECT_FALSE(guess_at([](int x, int y) { return y > 16 || (y == 16 && x >= 16); })) << "not known yet";
 }
 
-TEST(CoordinatePrior, GoesOnWithLinesAndEdges) {
+TEST(DrawingPrior, GoesOnWithLinesAndEdges) {
   const auto ones = {
       guess_at([](int x, int) { return x == 16; }), guess_at([](int x, int) { return x > 13; }),
       guess_at([](int x, int y) { return x == y; }), guess_at([](int, int y) { return y > 13; })};

@@ -1,6 +1,6 @@
 // Written by recipes/prior/two_tone_pixels.py, which has the layout: the pixels that are seen, then the
 // weights of three layers, [out, in] in 1/64, and their constants in 1/4096.
-#include "veldt/codec/coordinate_prior.h"
+#include "veldt/codec/drawing_prior.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // Probabilities in integers beside the formulas in f64, and the cost of bits whose contexts say much.
-#include "veldt/codec/coordinate_mixing.h"
+#include "veldt/codec/drawing_mixing.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace veldt::codec {
 namespace {
 
-TEST(CoordinateMixing, TheLogisticFunctionIsRight) {
+TEST(DrawingMixing, TheLogisticFunctionIsRight) {
   for (std::int32_t x = -kMostLogit - 5; x <= kMostLogit + 5; x += 7) {
     const double exact = 65536 / (1 + std::exp(-std::clamp(x, -kMostLogit, kMostLogit) / 256.0));
     EXPECT_NEAR(probability_of(x), exact, 0.6) << x;
@@ -21,7 +21,7 @@ TEST(CoordinateMixing, TheLogisticFunctionIsRight) {
 }
 
 // Two guesses of which one is right: the mixer finds out which.
-TEST(CoordinateMixing, TheBetterGuessWins) {
+TEST(DrawingMixing, TheBetterGuessWins) {
   std::mt19937 random(1);
   BitMixer mixer(2, 1, 16000, 6);
   double bits = 0;
@@ -37,7 +37,7 @@ TEST(CoordinateMixing, TheBetterGuessWins) {
   EXPECT_LT(bits / kBits, 0.02);
 }
 
-TEST(CoordinateMixing, ACountIsTheShareOfOnes) {
+TEST(DrawingMixing, ACountIsTheShareOfOnes) {
   std::mt19937 random(2);
   BitCount count;
   for (int i = 0; i < 3000; ++i) count.see(random() % 10 < 3, 250);

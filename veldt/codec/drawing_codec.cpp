@@ -1,10 +1,10 @@
 // Writes a picture's body in one of three ways, and reads it.
-#include "veldt/codec/coordinate_codec.h"
+#include "veldt/codec/drawing_codec.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "veldt/codec/coordinate_models.h"
+#include "veldt/codec/drawing_models.h"
 #include "veldt/core/error.h"
 
 namespace veldt::codec {
@@ -18,13 +18,12 @@ constexpr unsigned kWays = 3, kWayMask = 7, kPaper = 8, kNight = 16;
 using Pixels8 = std::vector<std::uint8_t>;
 
 void check_size(Size size, std::int64_t channels) {
-  if (size.width < 1 || size.height < 1 || channels < 1 || channels > 4 ||
-      size.width > kMostCoordinatePixels || size.height > kMostCoordinatePixels / size.width)
-    throw ConfigError(
-        str("a picture of ", size.width, "x", size.height, " with ", channels,
-            " channels cannot be packed exactly"),
-        str("such a picture may have 1 to ", kMostCoordinatePixels, " pixels of 1 to 4 channels"),
-        "pack it as a photograph: --family photograph");
+  if (size.width < 1 || size.height < 1 || channels < 1 || channels > 4 || size.width > kMostDrawingPixels ||
+      size.height > kMostDrawingPixels / size.width)
+    throw ConfigError(str("a picture of ", size.width, "x", size.height, " with ", channels,
+                          " channels cannot be packed exactly"),
+                      str("such a picture may have 1 to ", kMostDrawingPixels, " pixels of 1 to 4 channels"),
+                      "pack it as a photograph: --family photograph");
 }
 
 // The two colours of a picture, the one of most of its border first; none if there are more.
@@ -72,7 +71,7 @@ Drawing drawing_of(std::span<const std::uint8_t> levels, Size size, std::int64_t
   return drawing;
 }
 
-std::string write_exactly(const Drawing& drawing, FunctionRef<void(double)> heard) {
+std::string encode_drawing(const Drawing& drawing, FunctionRef<void(double)> heard) {
   const bool tones = drawing.has_two_tones();
   unsigned head = static_cast<unsigned>(tones ? Way::two_tones : Way::levels);
   RangeEncoder out;
@@ -96,7 +95,7 @@ std::string write_exactly(const Drawing& drawing, FunctionRef<void(double)> hear
   return body;
 }
 
-CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_t channels) {
+DecodedDrawing decode_drawing(std::string_view body, Size size, std::int64_t channels) {
   check_size(size, channels);
   const unsigned head = body.empty() ? 255 : static_cast<unsigned char>(body[0]);
   const auto way = static_cast<Way>(head & kWayMask);
@@ -106,7 +105,7 @@ CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_
     throw IoError(IoError::Kind::malformed, "the body of this picture cannot be decoded",
                   body.empty() ? str("it is empty") : str("it begins with ", head, ", which means nothing"),
                   "use a file that Veldt wrote, or a newer Veldt");
-  CoordinatePicture out;
+  DecodedDrawing out;
   out.size = size;
   out.channels = channels;
   const auto pixels = static_cast<std::size_t>(size.width * size.height),
