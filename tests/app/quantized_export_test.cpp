@@ -25,6 +25,13 @@ nn::Sequential network_of_pictures() {
                         nn::Linear(64, 10, rng)};
 }
 
+// Its states become bytes at each step.
+nn::Sequential network_of_sequences() {
+  Rng rng(3);
+  return nn::Sequential{nn::LSTM(8, 12, {.num_layers = 2, .batch_first = true, .bidirectional = true}, rng),
+                        nn::LastStep(), nn::Linear(24, 10, rng)};
+}
+
 double largest_difference(const Tensor& a, const Tensor& b) { return (max(abs(a - b)) / max(abs(a))).item(); }
 
 TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
@@ -47,6 +54,14 @@ TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
     EXPECT_LT(largest_difference(wanted, read(x)), 0.02) << i;
     io::write_npz(dir / (name + ".npz"), {{"x", x}, {"y", wanted}});
   }
+  nn::Sequential reader = network_of_sequences();
+  reader.eval();
+  const Tensor steps = randn({64, 5, 8}, rng);
+  quantize(reader, {}, [&] { reader(steps); });
+  const Tensor wanted = reader(steps);
+  onnx::export_model(dir / "lstm.onnx", reader, {steps});
+  EXPECT_LT(largest_difference(wanted, onnx::load(dir / "lstm.onnx")(steps)), 0.02);
+  io::write_npz(dir / "lstm.npz", {{"x", steps}, {"y", wanted}});
   if (!python_has("numpy, onnx, onnxruntime"))
     GTEST_SKIP() << python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
   EXPECT_EQ(run_python(str("-B ", VELDT_SOURCE, "/tests/app/qdq.py ", dir.path())), 0);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cpu/int8_kernels.h"
 #include "tests/support/threads_scope.h"
 #include "tests/support/views.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -18,19 +19,6 @@
 namespace veldt {
 namespace {
 using test::Array;
-
-// fn(kernels) for each of them, on each instruction set that they may be used with.
-template <class Fn> void for_each_kernels(const Fn& fn) {
-  const auto best = cpu::instruction_set_in_use();
-  for (const auto set : cpu::instruction_sets()) {
-    cpu::use_instruction_set(set);
-    fn(cpu::portable_int8_kernels());
-  }
-  cpu::use_instruction_set(best);
-  for (const cpu::Int8Kernels* more :
-       {cpu::avx_vnni_int8_kernels(), cpu::vnni_int8_kernels(), cpu::amx_int8_kernels()})
-    if (more) fn(*more);
-}
 
 // w [32][depth], a [32][depth] -> c [32][32], by panels of the kernels' form.
 std::vector<std::int32_t> product_by(const cpu::Int8Kernels& kernels, std::int64_t rows, std::int64_t columns,
@@ -68,16 +56,15 @@ TEST(Int8Product, EachKernelSumsExactly) {
       for (std::int64_t j = 0; j < kBlock; ++j)
         for (std::int64_t k = 0; k < depth; ++k)
           sums[static_cast<std::size_t>(r * kBlock + j)] += a[r * depth + k] * w[j * depth + k];
-    for_each_kernels([&](const cpu::Int8Kernels& kernels) {
+    test::for_each_int8_kernels([&](const std::string& name) {
       for (std::int64_t rows = 1; rows <= kBlock; ++rows)
         for (const std::int64_t columns : {1, 15, 16, 17, 32}) {
-          const std::vector<std::int32_t> c = product_by(kernels, rows, columns, depth, a, w);
+          const std::vector<std::int32_t> c = product_by(cpu::int8_kernels(), rows, columns, depth, a, w);
           for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t j = 0; j < columns; ++j) {
               const auto at = static_cast<std::size_t>(r * kBlock + j);
-              ASSERT_EQ(c[at], sums[at])
-                  << kernels.name << ' ' << cpu::name_of(cpu::instruction_set_in_use()) << " depth " << depth
-                  << " row " << r << " of " << rows << " column " << j << " of " << columns;
+              ASSERT_EQ(c[at], sums[at]) << name << " depth " << depth << " row " << r << " of " << rows
+                                         << " column " << j << " of " << columns;
             }
         }
     });
@@ -206,13 +193,11 @@ std::vector<float> plainly(const QuantizedCase& c, bool bytes_out) {
 TEST(ConvolveQuantized, IsThePlainSumOfWhatTheIntegersStandFor) {
   for (const QuantizedCase& c : kQuantizedCases) {
     const std::vector<float> numbers = plainly(c, false), bytes = plainly(c, true);
-    for_each_kernels([&](const cpu::Int8Kernels& kernels) {
-      cpu::use_int8_kernels(&kernels);
+    test::for_each_int8_kernels([&](const std::string& name) {
       for (const int threads : {1, 3}) {
         const test::ThreadsScope scope(threads);
         const std::string what =
-            str(kernels.name, ' ', cpu::name_of(cpu::instruction_set_in_use()), ", ", c.c_in, " to ", c.c_out,
-                " of ", c.groups, ", ", c.in.size(), " dimensions");
+            str(name, ", ", c.c_in, " to ", c.c_out, " of ", c.groups, ", ", c.in.size(), " dimensions");
         EXPECT_EQ(quantized_by(c, false, false, false), numbers) << what;
         EXPECT_EQ(quantized_by(c, false, true, false), numbers) << what;
         EXPECT_EQ(quantized_by(c, false, true, true), bytes) << what;
@@ -221,7 +206,6 @@ TEST(ConvolveQuantized, IsThePlainSumOfWhatTheIntegersStandFor) {
       }
     });
   }
-  cpu::use_int8_kernels(nullptr);
 }
 
 TEST(MultiplyNarrow, IsTheProductWithWhatTheIntegersStandFor) {

@@ -97,6 +97,8 @@ VELDT_AVX_VNNI void product_by_avx_vnni(const std::uint8_t* a, std::int64_t a_ro
 VELDT_AMX_INT8 void product_by_amx(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows,
                                    std::int64_t depth, const std::int8_t* panel, std::int32_t* c) {
   if (rows <= 4) return product_by_vnni(a, a_row, rows, depth, panel, c);
+  constexpr std::int64_t kRow = kInt8Block * 4;
+  const bool second = rows > 16;  // tiles of rows
   amx::memory_is_read();
   _tile_zero(0);
   _tile_zero(1);
@@ -106,17 +108,19 @@ VELDT_AMX_INT8 void product_by_amx(const std::uint8_t* a, std::int64_t a_row, st
     _tile_loadd(4, a + k, a_row);
     _tile_loadd(6, panel, 128);
     _tile_loadd(7, panel + 64, 128);
-    _tile_loadd(5, a + 16 * a_row + k, a_row);
     _tile_dpbusd(0, 4, 6);
     _tile_dpbusd(1, 4, 7);
+    if (!second) continue;
+    _tile_loadd(5, a + 16 * a_row + k, a_row);
     _tile_dpbusd(2, 5, 6);
     _tile_dpbusd(3, 5, 7);
   }
-  constexpr std::int64_t kRow = kInt8Block * 4;
   _tile_stored(0, c, kRow);
   _tile_stored(1, c + 16, kRow);
-  _tile_stored(2, c + 16 * kInt8Block, kRow);
-  _tile_stored(3, c + 16 * kInt8Block + 16, kRow);
+  if (second) {
+    _tile_stored(2, c + 16 * kInt8Block, kRow);
+    _tile_stored(3, c + 16 * kInt8Block + 16, kRow);
+  }
   amx::memory_is_read();
 }
 

@@ -210,6 +210,35 @@ void multiply_narrow_entry(const View& x, const View& w, const View& scale, cons
   t.held().write(out, product_by(t.held().read(x), n.reshape(rows, {out.shape[1], x.shape[1]}), bias, out));
 }
 
+// ONNX's LSTM has no bytes within, so each step is nodes of its own.
+void lstm_quantized_entry(const QuantizedConv&, bool reverse, const View& inputs, const View& w,
+                          const View& scale, const View* bias, const View& input, const View& h,
+                          const View& c, const View& out, const View& cell) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const std::int64_t time = inputs.shape[0], batch = inputs.shape[1], hidden = w.shape[1];
+  const int weight = dequantised_weight(w, scale), sums = t.held().read(inputs);
+  int state = t.held().read(h), before = t.held().read(c);
+  View product = h;
+  product.shape[1] = 4 * hidden;
+  std::vector<int> states(static_cast<std::size_t>(time));
+  for (std::int64_t i = 0; i < time; ++i) {
+    const std::int64_t step = reverse ? time - 1 - i : i;
+    const int x =
+        n.reshape(n.slice(sums, {step, 0, 0}, {1, batch, 4 * hidden}, {1, 1, 1}), {batch, 4 * hidden});
+    const int all = n.binary("Add", x, product_by(through_bytes(state, input, false), weight, bias, product));
+    const auto gate = [&](std::int64_t k, const char* function) {
+      return n.unary(function, n.slice(all, {0, k * hidden}, {batch, hidden}, {1, 1}));
+    };
+    before = n.binary("Add", n.binary("Mul", gate(1, "Sigmoid"), before),
+                      n.binary("Mul", gate(0, "Sigmoid"), gate(2, "Tanh")));
+    state = n.binary("Mul", gate(3, "Sigmoid"), n.unary("Tanh", before));
+    states[static_cast<std::size_t>(step)] = n.reshape(state, {1, batch, hidden});
+  }
+  t.held().write(out, n.concat(states, 0));
+  t.held().write(cell, before);
+}
+
 }  // namespace
 
 void trace_products(Backend& table) {
@@ -217,6 +246,7 @@ void trace_products(Backend& table) {
   table.convolve = convolve_entry;
   table.convolve_quantized = convolve_quantized_entry;
   table.multiply_narrow = multiply_narrow_entry;
+  table.lstm_quantized = lstm_quantized_entry;
 }
 
 }  // namespace veldt::onnx
