@@ -158,20 +158,26 @@ template <class T> HWY_INLINE void copy_few(const T* from, std::int64_t n, T* to
   if (n & 1) *to = *from;
 }
 
-// The last register of a row is whole in `c`, which has 32 columns, but not where it goes.
+// The last register of a row is whole in `c`, which has 32 columns, but not where it goes: there it may be
+// stored only over rows that come next. store(place, how many of the register, register).
 template <class D, class Store>
-HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, const Store& store) {
+HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, std::int64_t to_row,
+                            const Store& store) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t end = to_row == s.columns ? s.rows * to_row : 0;
   for (std::int64_t r = 0; r < s.rows; ++r)
-    for (std::int64_t j = 0; j < s.columns; j += lanes)
-      store(r, j, std::min(lanes, s.columns - j), finished(d, s.c + r * kInt8Block + j, s.affine[r], f, j));
+    for (std::int64_t j = 0; j < s.columns; j += lanes) {
+      const std::int64_t place = r * to_row + j;
+      store(place, place + lanes <= end ? lanes : std::min(lanes, s.columns - j),
+            finished(d, s.c + r * kInt8Block + j, s.affine[r], f, j));
+    }
 }
 
 void numbers_of_rows(const Int8Rows& s, const Int8Finish& f, float* to, std::int64_t to_row) {
   const hn::CappedTag<float, 16> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  finish_rows(d, s, f, [&](std::int64_t r, std::int64_t j, std::int64_t n, auto y) HWY_ATTR {
-    float* const at = to + r * to_row + j;
+  finish_rows(d, s, f, to_row, [&](std::int64_t place, std::int64_t n, auto y) HWY_ATTR {
+    float* const at = to + place;
     if (n == lanes) return hn::StoreU(y, d, at);
     HWY_ALIGN float last[16];
     hn::StoreU(y, d, last);
@@ -185,10 +191,10 @@ void bytes_of_rows(const Int8Rows& s, const Int8Finish& f, Affine8 as, std::uint
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto inverse = hn::Set(d, 1 / as.scale), zero = hn::Set(d, as.zero), most = hn::Set(d, 255.0F);
-  finish_rows(d, s, f, [&](std::int64_t r, std::int64_t j, std::int64_t n, auto y) HWY_ATTR {
+  finish_rows(d, s, f, to_row, [&](std::int64_t place, std::int64_t n, auto y) HWY_ATTR {
     const auto near = hn::Add(hn::Round(hn::Mul(y, inverse)), zero);
     const auto q = hn::DemoteTo(d8, hn::NearestInt(hn::Min(hn::Max(near, hn::Zero(d)), most)));
-    std::uint8_t* const at = to + r * to_row + j;
+    std::uint8_t* const at = to + place;
     if (n == lanes) return hn::StoreU(q, d8, at);
     HWY_ALIGN std::uint8_t last[64];
     hn::StoreU(q, d8, last);
