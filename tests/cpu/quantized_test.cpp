@@ -59,7 +59,8 @@ TEST(Int8Product, EachKernelSumsExactly) {
     test::for_each_int8_kernels([&](const std::string& name) {
       for (std::int64_t rows = 1; rows <= kBlock; ++rows)
         for (const std::int64_t columns : {1, 15, 16, 17, 32}) {
-          const std::vector<std::int32_t> c = product_by(cpu::int8_kernels(), rows, columns, depth, a, w);
+          const std::vector<std::int32_t> c =
+              product_by(cpu::int8_kernels(depth), rows, columns, depth, a, w);
           for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t j = 0; j < columns; ++j) {
               const auto at = static_cast<std::size_t>(r * kBlock + j);

@@ -12,6 +12,7 @@
 #include "hwy/highway.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/dispatch.h"
+#include "veldt/cpu/int8_bytes-inl.h"
 #include "veldt/cpu/int8_weights.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/room.h"
@@ -47,26 +48,12 @@ using Floats = veldt::HWY_NAMESPACE::Lanes<float>;
 constexpr hn::ScalableTag<float> kFloat;
 static_assert(hn::MaxLanes(kFloat) <= kGateColumns);
 
-// What a gate's function is given: its input, and its sum of integers as a number. Element j of row r.
-template <class Load>
-HWY_INLINE Floats gate_sum(const Int8Cells& s, std::int64_t r, std::int64_t j, std::int64_t gate,
-                           const Load& load) {
-  const hn::RebindToSigned<decltype(kFloat)> whole;
-  const std::int64_t column = gate * kGateColumns + j;
-  const std::int32_t* const c = s.sums + ((gate / 2) * kInt8Block + r) * kInt8Block + column % kInt8Block;
-  const auto zero = hn::Set(whole, static_cast<std::int32_t>(s.as.zero));
-  const auto sum = hn::Sub(hn::LoadU(whole, c), hn::Mul(zero, hn::LoadU(whole, s.finish.w_sum + column)));
-  const auto scale = hn::Mul(hn::Set(kFloat, s.as.scale), hn::LoadU(kFloat, s.finish.w_scale + column));
-  const auto product =
-      hn::Add(hn::Mul(hn::ConvertTo(kFloat, sum), scale), hn::LoadU(kFloat, s.finish.bias + column));
-  return load(s.inputs + (4 * r + gate) * s.hidden + j) + Floats(product);
-}
-
 void cells(const Int8Cells& s) {
   const hn::Rebind<std::uint8_t, decltype(kFloat)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(kFloat));
-  const auto inverse = hn::Set(kFloat, 1 / s.as.scale), zero = hn::Set(kFloat, s.as.zero),
-             most = hn::Set(kFloat, 255.0F);
+  using D = hn::ScalableTag<float>;
+  const ToNumbers<D> numbers(s.as, s.finish);
+  const ToBytes<D> in_bytes(s.as);
   for (std::int64_t r = 0; r < s.rows; ++r)
     for (std::int64_t j = 0; j < s.count; j += lanes) {
       const std::int64_t n = std::min(lanes, s.count - j);
@@ -78,18 +65,21 @@ void cells(const Int8Cells& s) {
         if (n == lanes) return hn::StoreU(x.v, kFloat, to);
         x.store_part(to, static_cast<std::size_t>(n));
       };
+      // What a gate's function is given: its input, and its sum of integers as a number.
+      const auto gate = [&](std::int64_t k) HWY_ATTR {
+        const std::int64_t column = k * kGateColumns + j;
+        const std::int32_t* const c = s.sums + (k / 2 * kInt8Block + r) * kInt8Block + column % kInt8Block;
+        return load(s.inputs + (4 * r + k) * s.hidden + j) + Floats(numbers(c, column));
+      };
       const auto y = veldt::HWY_NAMESPACE::lstm_gates(
-          veldt::HWY_NAMESPACE::LstmGates<Floats>{gate_sum(s, r, j, 0, load), gate_sum(s, r, j, 1, load),
-                                                  gate_sum(s, r, j, 2, load), gate_sum(s, r, j, 3, load)});
+          veldt::HWY_NAMESPACE::LstmGates<Floats>{gate(0), gate(1), gate(2), gate(3)});
       const std::int64_t at = r * s.hidden + j;
       const Floats c = veldt::HWY_NAMESPACE::lstm_cell(y, load(s.cell + at)),
                    h = veldt::HWY_NAMESPACE::lstm_output(y, c);
       store(c, s.cell + at);
       store(h, s.out + at);
-      const auto near = hn::Add(hn::Round(hn::Mul(h.v, inverse)), zero);
-      const auto q = hn::NearestInt(hn::Min(hn::Max(near, hn::Zero(kFloat)), most));
       // Weights beyond the last element are 0.
-      hn::StoreU(hn::DemoteTo(d8, q), d8, s.bytes + r * s.bytes_row + j);
+      hn::StoreU(in_bytes(h.v), d8, s.bytes + r * s.bytes_row + j);
     }
 }
 
@@ -118,7 +108,7 @@ class Int8Lstm {
         out_(out.as<float>()),
         cell_(cell.as<float>()),
         as_{input.as<const float>()[0], input.as<const float>()[1]},
-        kernels_(int8_kernels()) {
+        kernels_(int8_kernels(hidden_)) {
     const View rows{nullptr, DType::u8, {n_, hidden_}, {hidden_, 1}},
         sums{nullptr, DType::f32, {n_, kGates * hidden_}, {kGates * hidden_, 1}};
     const ConvSizes sizes({.dims = 0}, ConvViews(ConvPart::output, rows, w, sums));

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "veldt/cpu/dispatch.h"
+#include "veldt/cpu/int8_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -121,33 +122,15 @@ void bytes(const float* x, std::int64_t n, Affine8 as, std::uint8_t* to) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto inverse = hn::Set(d, 1 / as.scale), zero = hn::Set(d, as.zero), most = hn::Set(d, 255.0F);
-  // Bounded before it becomes an integer: Max gives its second operand for a NaN, or a NaN, which
-  // NearestInt's lowest number makes 0.
-  const auto rounded = [&](auto v) HWY_ATTR {
-    const auto near = hn::Round(hn::Mul(v, inverse));
-    return hn::NearestInt(hn::Min(hn::Max(hn::Add(near, zero), hn::Zero(d)), most));
-  };
+  const ToBytes<decltype(d)> in_bytes(as);
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(d8, rounded(hn::LoadU(d, x + i))), d8, to + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(in_bytes(hn::LoadU(d, x + i)), d8, to + i);
   if (i == n) return;
   HWY_ALIGN float last[HWY_MAX_BYTES / sizeof(float)] = {};
   HWY_ALIGN std::uint8_t done[HWY_MAX_BYTES];
   std::copy(x + i, x + n, last);
-  hn::StoreU(hn::DemoteTo(d8, rounded(hn::LoadU(d, last))), d8, done);
+  hn::StoreU(in_bytes(hn::LoadU(d, last)), d8, done);
   std::copy_n(done, n - i, to + i);
-}
-
-// A register of a row's sums as numbers.
-template <class D>
-HWY_INLINE hn::Vec<D> finished(D d, const std::int32_t* c, const Affine8& x, const Int8Finish& f,
-                               std::int64_t j) {
-  const hn::RebindToSigned<D> whole;
-  const auto zero = hn::Set(whole, static_cast<std::int32_t>(x.zero));
-  const auto sum = hn::Sub(hn::LoadU(whole, c), hn::Mul(zero, hn::LoadU(whole, f.w_sum + j)));
-  const auto scale = hn::Mul(hn::Set(d, x.scale), hn::LoadU(d, f.w_scale + j));
-  const auto y = hn::Add(hn::Mul(hn::ConvertTo(d, sum), scale), hn::LoadU(d, f.bias + j));
-  return hn::Min(hn::Max(y, hn::Set(d, f.low)), hn::Set(d, f.high));
 }
 
 // n below 64, in pieces of 8, 4, 2 and 1, which are a move each.
@@ -165,12 +148,15 @@ HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, std::in
                             const Store& store) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t end = to_row == s.columns ? s.rows * to_row : 0;
-  for (std::int64_t r = 0; r < s.rows; ++r)
+  const auto low = hn::Set(d, f.low), high = hn::Set(d, f.high);
+  for (std::int64_t r = 0; r < s.rows; ++r) {
+    const ToNumbers<D> numbers(s.affine[r], f);
     for (std::int64_t j = 0; j < s.columns; j += lanes) {
       const std::int64_t place = r * to_row + j;
       store(place, place + lanes <= end ? lanes : std::min(lanes, s.columns - j),
-            finished(d, s.c + r * kInt8Block + j, s.affine[r], f, j));
+            hn::Min(hn::Max(numbers(s.c + r * kInt8Block + j, j), low), high));
     }
+  }
 }
 
 void numbers_of_rows(const Int8Rows& s, const Int8Finish& f, float* to, std::int64_t to_row) {
@@ -190,10 +176,9 @@ void bytes_of_rows(const Int8Rows& s, const Int8Finish& f, Affine8 as, std::uint
   const hn::CappedTag<float, 16> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto inverse = hn::Set(d, 1 / as.scale), zero = hn::Set(d, as.zero), most = hn::Set(d, 255.0F);
+  const ToBytes<decltype(d)> in_bytes(as);
   finish_rows(d, s, f, to_row, [&](std::int64_t place, std::int64_t n, auto y) HWY_ATTR {
-    const auto near = hn::Add(hn::Round(hn::Mul(y, inverse)), zero);
-    const auto q = hn::DemoteTo(d8, hn::NearestInt(hn::Min(hn::Max(near, hn::Zero(d)), most)));
+    const auto q = in_bytes(y);
     std::uint8_t* const at = to + place;
     if (n == lanes) return hn::StoreU(q, d8, at);
     HWY_ALIGN std::uint8_t last[64];
@@ -224,11 +209,13 @@ void dispatched(const std::int16_t* a, std::int64_t a_row, std::int64_t rows, st
 
 constinit std::atomic<const Int8Kernels*> g_kernels{nullptr};
 
-const Int8Kernels& best_kernels() {
+const Int8Kernels& best_kernels(std::int64_t terms) {
+  // Of fewer ones AMX's tiles take longer to fill and empty than VNNI's registers.
+  constexpr std::int64_t kLeastForTiles = 128;
   const InstructionSet set = instruction_set_in_use();
   if (set == InstructionSet::base) return portable_int8_kernels();
   if (set == InstructionSet::avx3) {
-    if (const Int8Kernels* amx = amx_int8_kernels()) return *amx;
+    if (const Int8Kernels* amx = amx_int8_kernels(); amx && terms >= kLeastForTiles) return *amx;
     if (const Int8Kernels* vnni = vnni_int8_kernels()) return *vnni;
   }
   if (const Int8Kernels* vnni = avx_vnni_int8_kernels()) return *vnni;
@@ -245,9 +232,9 @@ const Int8Kernels& portable_int8_kernels() {
 
 void use_int8_kernels(const Int8Kernels* kernels) { g_kernels.store(kernels, std::memory_order_relaxed); }
 
-const Int8Kernels& int8_kernels() {
+const Int8Kernels& int8_kernels(std::int64_t terms) {
   const Int8Kernels* const set = g_kernels.load(std::memory_order_relaxed);
-  return set ? *set : best_kernels();
+  return set ? *set : best_kernels(terms);
 }
 
 void widen_bytes(const std::uint8_t* from, std::int64_t n, std::int16_t* to) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "veldt/cpu/affine8.h"
+
 namespace veldt::cpu {
 
 inline constexpr std::int64_t kInt8Block = 32;  // rows and columns of a block
@@ -30,8 +32,8 @@ struct Int8Kernels {
 };
 inline constexpr std::int64_t kWideColumns = 16;
 
-// The best for the instruction set in use, or those that use_int8_kernels() has set.
-const Int8Kernels& int8_kernels();
+// The best for sums of so many terms by the instruction set in use, or those that use_int8_kernels() has set.
+const Int8Kernels& int8_kernels(std::int64_t terms);
 // For tests and benchmarks, which do not run beside other calls; null: the best again.
 void use_int8_kernels(const Int8Kernels* kernels);
 // In intrinsics: null if the processor or the compiler lacks them.
@@ -42,10 +44,6 @@ const Int8Kernels& portable_int8_kernels();  // by pairs of 16 bits
 // Bytes as terms of 16 bits; may read and write up to a multiple of 32.
 void widen_bytes(const std::uint8_t* from, std::int64_t n, std::int16_t* to);
 
-// What integers stand for: (q - zero) scale.
-struct Affine8 {
-  float scale, zero;
-};
 // For numbers between the smallest and the largest of these, and 0: q of 0 .. 255.
 Affine8 affine8_of(float low, float high);
 // The smallest and the largest, which include 0.
@@ -53,18 +51,13 @@ void range_of_numbers(const float* x, std::int64_t n, float* low, float* high);
 // to[i] = round(x[i] / scale + zero) within 0 .. 255; NaN: 0.
 void to_bytes(const float* x, std::int64_t n, Affine8 as, std::uint8_t* to);
 
-// Rows of sums, 32 apart, as numbers: scale w_scale[j] (c[j] - zero w_sum[j]) + bias[j], within bounds, where
-// scale and zero are the row's. Reads the arrays of weights up to a multiple of 16 numbers.
-struct Int8Finish {
-  const std::int32_t* w_sum;
-  const float *w_scale, *bias;
-  float low, high;
-};
+// Rows of sums, 32 apart.
 struct Int8Rows {
   const std::int32_t* c;
   std::int64_t rows, columns;
   const Affine8* affine;  // of each row
 };
+// As numbers.
 void finish_numbers(const Int8Rows& sums, const Int8Finish& f, float* to, std::int64_t to_row);
 // The same as bytes, as to_bytes().
 void finish_bytes(const Int8Rows& sums, const Int8Finish& f, Affine8 as, std::uint8_t* to,

@@ -191,7 +191,7 @@ class QuantizedCall {
                 const View* input, const View* output, const View& out)
       : layer_(layer),
         plain_(layer.layout, ConvViews(ConvPart::output, x, w, out)),
-        kernels_(int8_kernels()),
+        kernels_(int8_kernels(plain_.depth())),
         sizes_(joined(plain_, best_joined(plain_, kernels_))),
         output_(output),
         out_(out),
