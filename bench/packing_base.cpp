@@ -1,152 +1,270 @@
-// Learns networks for packed photographs to begin with (veldt/codec/base_networks.h): crops of many pictures,
-// each with latents of its own, and networks in common.
-//   bench_packing_base LAMBDA PASSES CROPS FROM OUT PICTURE...
-// LAMBDA: of learner.h's loss. PASSES: over all crops of 256 x 256, which are taken from the pictures in
-// turn, at half of their size and at their own. FROM: the number of base networks to begin with, or a file
-// that this program wrote. OUT: gets base64, a line of base_networks_texts.cpp each 100 characters.
-// Prints the loss of each tenth, and at the end that of rounded latents with the networks as OUT has them.
+// Learns what packed photographs begin with: the base networks (veldt/codec/base_networks.h), and the
+// analysis that finds latents for them (veldt/pack/analysis.h).
+//   bench_packing_base MODE STEPS OUT PICTURE...
+// MODE: `both`, crops of photographs pass through the analysis, and the gradients of learner.h's loss reach
+// it and the networks; `analysis`, the same with the networks as they are; `networks`, each of 72 crops has
+// latents of its own, which are learned as those of a file are, and the networks with them. STEPS: each of
+// one crop, which the networks of all lambdas see; of `networks`, passes over all crops. OUT: a folder; gets
+// base0 to base4, lines of base_networks_texts.cpp, and analysis.base64. All go on from what the library has,
+// but `both` begins the analysis by chance. Prints the loss at each lambda, with softly rounded latents and
+// with whole ones.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <fstream>
-#include <iterator>
-#include <memory>
 #include <numbers>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/networks_code.h"
 #include "veldt/core/base64.h"
+#include "veldt/pack/analysis.h"
 #include "veldt/pack/learner.h"
 #include "veldt/pack/network_adam.h"
 #include "veldt/veldt.h"
 
 using namespace veldt;
+using codec::kBaseNetworks;
 using codec::Networks;
+using pack::kBaseLambdas;
 
 namespace {
 
-constexpr std::int64_t kSide = 256;
-constexpr std::size_t kBatch = 12;  // crops between two steps of the networks
-constexpr double kLatentRate = 0.12, kNetworkRate = 6e-3;
-constexpr codec::Shifts kShifts{};  // whole numbers as they are
+// Of crops: many small ones, and at the end large ones, in which the coarse levels have more than an edge.
+constexpr std::array<std::int64_t, 2> kSides = {128, 256};
+constexpr double kSmallOnes = 0.8;
+// Of the pictures' sizes: photographs from files were compressed, which a smaller size does not show.
+constexpr std::array<double, 3> kScales = {0.75, 0.5, 0.36};
+constexpr double kAnalysisRate = 3e-3, kFinishingRate = 1e-3, kNetworkRate = 2e-3;
+constexpr std::int64_t kAlone = 500;  // steps of the analysis before the networks follow
+// Of `networks`.
+constexpr std::size_t kOwn = 72,
+                      kBatch = 12;  // crops, and how many there are between two steps of the networks
+constexpr double kOwnLatentRate = 0.08, kOwnNetworkRate = 2e-3;
 
-Networks<float> networks_of(const std::string& from) {
-  for (int i = 0; i < codec::kBaseNetworks; ++i)
-    if (from == std::to_string(i)) return codec::to_floats(codec::base_networks(i));
-  std::ifstream file(from);
-  std::string text;
-  for (std::string line; std::getline(file, line);) text += line;
-  const std::optional<std::string> decoded = from_base64(text);
-  if (text.empty() || !decoded)
-    throw ConfigError("cannot begin with " + from, "it is neither a base network nor a file of one",
-                      str("give 0 to ", codec::kBaseNetworks - 1, ", or what this program wrote"));
-  const std::string& bytes = *decoded;
-  codec::RangeDecoder in(bytes);
-  return codec::to_floats(codec::decode_networks(in, Networks<std::int32_t>{}));
-}
+struct Crop {
+  std::vector<std::uint8_t> pixels;
+  Tensor picture;  // [1, 3, side, side], 0 to 1
+};
 
-Networks<std::int32_t> write(const Networks<float>& networks, const std::string& path) {
-  const Networks<std::int32_t> whole =
-      codec::rounded(Networks<std::int32_t>{}, codec::to_integers(networks), kShifts);
-  codec::RangeEncoder out;
-  codec::encode_networks(out, Networks<std::int32_t>{}, whole, kShifts);
-  const std::string text = to_base64(out.finish());
-  std::ofstream file(path);
-  for (std::size_t i = 0; i < text.size(); i += 100) file << text.substr(i, 100) << '\n';
-  return whole;
-}
-
-std::deque<pack::Learner> crops_of(const std::vector<std::string>& paths, std::size_t count) {
-  Rng rng(7);
-  std::deque<pack::Learner> crops;
-  for (std::size_t i = 0; crops.size() < count; ++i) {
-    if (i >= 2 * paths.size() && crops.empty())
-      throw ConfigError("cannot take crops", "no picture has three channels and 256 x 256 pixels",
-                        "give photographs");
-    Tensor picture = to(io::read_image(paths[i % paths.size()]), DType::f32);  // [height, width, 3], 0 to 1
-    if (picture.size(2) != 3) continue;
-    if (i / paths.size() % 2 == 0 && std::min(picture.size(0), picture.size(1)) >= 2 * kSide)
-      picture = data::resample(picture, {picture.size(1) / 2, picture.size(0) / 2}, data::Filter::lanczos3);
-    if (std::min(picture.size(0), picture.size(1)) < kSide) continue;
-    const auto at = [&](std::int64_t dim) {
-      return rng.next_below(static_cast<std::uint64_t>(picture.size(dim) - kSide + 1));
-    };
-    const auto y = static_cast<std::int64_t>(at(0)), x = static_cast<std::int64_t>(at(1));
-    const Tensor crop = contiguous(slice(slice(picture, 0, y, y + kSide), 1, x, x + kSide));
-    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(crop.numel()));
-    for (std::size_t p = 0; p < pixels.size(); ++p)
-      pixels[p] = static_cast<std::uint8_t>(std::lround(std::clamp(crop.data<float>()[p], 0.0f, 1.0f) * 255));
-    crops.emplace_back(Size{kSide, kSide}, pixels);
-  }
-  return crops;
-}
-
-void learn(Networks<float>& networks, std::deque<pack::Learner>& crops, double lambda, std::int64_t passes) {
-  pack::NetworkAdam adam;
-  const auto begin = std::chrono::steady_clock::now();
-  std::uint32_t seed = 1;
-  double bits = 0, error = 0;
-  std::int64_t counted = 0;
-  for (std::int64_t pass = 0; pass < passes; ++pass) {
-    const double done = static_cast<double>(pass) / static_cast<double>(passes);
-    const double falling = std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.01);
-    for (std::size_t first = 0; first < crops.size(); first += kBatch) {
-      Networks<float> gradient{};
-      const std::size_t end = std::min(first + kBatch, crops.size());
-      for (std::size_t i = first; i < end; ++i) {
-        const pack::Rounding how{.temperature = static_cast<float>(0.35 - 0.27 * done),
-                                 .noise = static_cast<float>(0.22 - 0.07 * done),
-                                 .seed = seed++};
-        const pack::Cost cost = crops[i].differentiate(networks, how, lambda, &gradient);
-        crops[i].update(kLatentRate * std::max(falling, 0.05), lambda);
-        bits += cost.bits / crops[i].pixels();
-        error += cost.square_error;
-        ++counted;
+class Crops {
+ public:
+  explicit Crops(std::span<char*> paths) {
+    for (const char* path : paths) {
+      const Tensor whole = to(io::read_image(path), DType::f32);  // [height, width, channels], 0 to 1
+      if (whole.size(2) != 3) continue;
+      for (const double scale : kScales) {
+        const auto smaller = [&](int dim) {
+          return std::lround(static_cast<double>(whole.size(dim)) * scale);
+        };
+        const Size size{smaller(1), smaller(0)};
+        if (std::min(size.width, size.height) < kSides.back()) continue;
+        const Tensor picture = clamp(data::resample(whole, size, data::Filter::lanczos3), 0, 1);
+        pictures_.push_back(to(round(picture * 255), DType::u8));
       }
-      for (float& g : gradient.numbers()) g /= static_cast<float>(end - first);
-      adam.step(networks, gradient, kNetworkRate * falling);
     }
-    if ((pass + 1) % std::max<std::int64_t>(passes / 10, 1) != 0) continue;
-    const auto n = static_cast<double>(counted);
-    std::printf("%lld passes, %.0f s: loss %.4f, %.4f bits a pixel, %.2f dB\n",
-                static_cast<long long>(pass + 1),
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-                1e3 * (error + lambda * bits) / n, bits / n, -10 * std::log10(error / n));
+    if (pictures_.empty())
+      throw ConfigError("cannot take crops", "no picture has three channels and 341 x 341 pixels",
+                        "give photographs");
+  }
+
+  Crop next(std::int64_t side) {
+    const Tensor& from = pictures_[rng_.next_below(pictures_.size())];
+    const auto at = [&](std::int64_t dim) {
+      return static_cast<std::int64_t>(
+          rng_.next_below(static_cast<std::uint64_t>(from.size(dim) - side + 1)));
+    };
+    const std::int64_t y = at(0), x = at(1);
+    Tensor crop = narrow(narrow(from, 0, y, side), 1, x, side);
+    if (rng_.next_below(2) == 1) crop = flip(crop, {1});
+    if (rng_.next_below(2) == 1) crop = transpose(crop, 0, 1);
+    crop = contiguous(crop);
+    const auto* bytes = crop.data<std::uint8_t>();
+    return {{bytes, bytes + crop.numel()},
+            unsqueeze(contiguous(permute(to(crop, DType::f32) / 255.0, {2, 0, 1})), 0)};
+  }
+
+ private:
+  std::vector<Tensor> pictures_;
+  Rng rng_{7};
+};
+
+// Of one of the lambdas.
+class Base {
+ public:
+  explicit Base(int which) : which_(which), networks_(codec::to_floats(codec::base_networks(which))) {
+    for (const std::int64_t side : kSides)
+      learners_.emplace_back(Size{side, side},
+                             std::vector<std::uint8_t>(static_cast<std::size_t>(3 * side * side)));
+  }
+
+  // Passes over crops with latents of their own.
+  void learn(const std::vector<Crop>& crops, std::int64_t passes) {
+    std::vector<pack::Learner> own;
+    for (const Crop& crop : crops) {
+      own.emplace_back(Size{crop.picture.size(3), crop.picture.size(2)}, crop.pixels);
+      const pack::Analysis& analysis = pack::learned_analysis();
+      begin_with(own.back(), analysis.latents(analysis.features(crop.picture), which_));
+    }
+    std::uint32_t seed = 1;
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
+      const double done = static_cast<double>(pass) / static_cast<double>(passes);
+      const double warm = std::min(1.0, static_cast<double>(pass + 1) / 10);
+      const double falling = warm * std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.01);
+      for (std::size_t first = 0; first < own.size(); first += kBatch) {
+        Networks<float> gradient{};
+        const std::size_t end = std::min(first + kBatch, own.size());
+        for (std::size_t i = first; i < end; ++i) {
+          const pack::Rounding how{.temperature = static_cast<float>(0.35 - 0.27 * done),
+                                   .noise = static_cast<float>(0.22 - 0.07 * done),
+                                   .seed = seed++};
+          soft_ += loss_of(own[i].differentiate(networks_, how, lambda(), &gradient), own[i].pixels());
+          own[i].update(kOwnLatentRate * std::max(falling, 0.05), lambda());
+          ++count_;
+        }
+        for (float& g : gradient.numbers()) g /= static_cast<float>(end - first);
+        adam_.step(networks_, gradient, kOwnNetworkRate * falling);
+      }
+      if ((pass + 1) % std::max<std::int64_t>(passes / 4, 1) == 0) print(true);
+    }
+  }
+
+  // A step of the networks at `rate`; returns a tensor whose gradient is that of the loss by the latents, as
+  // large at each lambda.
+  Tensor step(const Crop& crop, const std::vector<Tensor>& latents, const pack::Rounding& how, double rate) {
+    pack::Learner& learner = learners_[crop.picture.size(2) == kSides[0] ? 0 : 1];
+    learner.look_at(crop.pixels);
+    begin_with(learner, latents);
+    Networks<float> gradient{};
+    soft_ += loss_of(learner.differentiate(networks_, how, lambda(), &gradient), learner.pixels());
+    if (count_++ % 10 == 0) whole_ += loss_of(learner.measure(networks_, {.soft = false}), learner.pixels());
+    Tensor sum_of_levels;
+    for (int l = 0; l < codec::kLevels; ++l) {
+      const Tensor& level = latents[static_cast<std::size_t>(l)];
+      const std::vector<float> slopes = learner.gradient(l);
+      const Tensor part = sum(level * Tensor::from<float>(level.shape(), std::span(slopes)));
+      sum_of_levels = sum_of_levels.defined() ? sum_of_levels + part : part;
+    }
+    adam_.step(networks_, gradient, rate);
+    return sum_of_levels / std::sqrt(lambda());
+  }
+
+  void print(bool is_line = false) {
+    const auto n = static_cast<double>(count_);
+    if (is_line)
+      std::printf("lambda %g: %.4f\n", lambda(), 1e3 * soft_ / n);
+    else
+      std::printf(" | %.4f whole %.4f", 1e3 * soft_ / n, 1e3 * whole_ / std::ceil(n / 10));
     std::fflush(stdout);
-    bits = error = 0;
-    counted = 0;
+    soft_ = whole_ = 0;
+    count_ = 0;
+  }
+
+  void write(const std::string& folder) const {
+    const codec::Shifts shifts{};  // whole numbers as they are
+    const Networks<std::int32_t> nothing{},
+        whole = codec::rounded(nothing, codec::to_integers(networks_), shifts);
+    codec::RangeEncoder out;
+    codec::encode_networks(out, nothing, whole, shifts);
+    const std::string text = to_base64(out.finish());
+    std::ofstream file(str(folder, "/base", which_));
+    for (std::size_t i = 0; i < text.size(); i += 100) file << text.substr(i, 100) << '\n';
+  }
+
+ private:
+  static void begin_with(pack::Learner& learner, const std::vector<Tensor>& latents) {
+    for (int l = 0; l < codec::kLevels; ++l) {
+      const Tensor level = contiguous(latents[static_cast<std::size_t>(l)]);
+      learner.begin_with(l, {level.data<float>(), static_cast<std::size_t>(level.numel())});
+    }
+  }
+  double lambda() const { return kBaseLambdas[static_cast<std::size_t>(which_)]; }
+  double loss_of(const pack::Cost& cost, double pixels) const {
+    return cost.square_error + lambda() * cost.bits / pixels;
+  }
+
+  int which_;
+  Networks<float> networks_;
+  pack::NetworkAdam adam_;
+  std::vector<pack::Learner> learners_;  // one for each of kSides
+  double soft_ = 0, whole_ = 0;
+  std::int64_t count_ = 0;
+};
+
+void write(const std::vector<Base>& bases, const pack::Analysis& analysis, const std::string& folder) {
+  for (const Base& base : bases) base.write(folder);
+  std::ofstream(folder + "/analysis.base64") << to_text(analysis) << '\n';
+}
+
+void learn_networks(std::int64_t passes, const std::string& folder, Crops& crops) {
+  const NoGrad off;
+  std::vector<Crop> own;
+  for (std::size_t i = 0; i < kOwn; ++i) own.push_back(crops.next(kSides.back()));
+  std::vector<Base> bases;
+  for (int i = 0; i < kBaseNetworks; ++i) bases.emplace_back(i);
+  for (Base& base : bases) {
+    base.learn(own, passes);
+    write(bases, pack::learned_analysis(), folder);
+  }
+}
+
+void learn_analysis(std::int64_t steps, const std::string& folder, Crops& crops, bool networks_too) {
+  Rng rng(5);
+  pack::Analysis analysis(rng);
+  if (!networks_too) analysis.load_state_dict(pack::learned_analysis().named_parameters());
+  const double rate = networks_too ? kAnalysisRate : kFinishingRate;
+  optim::Adam adam(analysis.named_parameters(), {.lr = rate, .beta2 = 0.99});
+  std::vector<Base> bases;
+  for (int i = 0; i < kBaseNetworks; ++i) bases.emplace_back(i);
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::int64_t s = 0; s < steps; ++s) {
+    const double done = static_cast<double>(s) / static_cast<double>(steps);
+    const double falling = std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.01);
+    const pack::Rounding how{.temperature = static_cast<float>(0.35 - 0.2 * done),
+                             .noise = static_cast<float>(0.22 - 0.05 * done),
+                             .seed = static_cast<std::uint32_t>(s)};
+    const Crop crop = crops.next(kSides[done < kSmallOnes ? 0 : 1]);
+    const std::vector<Tensor> features = analysis.features(crop.picture);
+    Tensor loss;
+    for (int i = 0; i < kBaseNetworks; ++i) {
+      const Tensor part = bases[static_cast<std::size_t>(i)].step(
+          crop, analysis.latents(features, i), how, networks_too && s >= kAlone ? kNetworkRate * falling : 0);
+      loss = loss.defined() ? loss + part : part;
+    }
+    adam.zero_grad();
+    loss.backward();
+    adam.set_lr(rate * falling * std::min(1.0, static_cast<double>(s + 1) / 200));
+    adam.step();
+    if ((s + 1) % std::max<std::int64_t>(steps / 40, 1) != 0 && s + 1 != steps) continue;
+    std::printf("%lld steps, %.0f s", static_cast<long long>(s + 1),
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    for (Base& base : bases) base.print();
+    std::printf("\n");
+    std::fflush(stdout);
+    write(bases, analysis, folder);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 7) {
-    std::fprintf(stderr, "usage: bench_packing_base LAMBDA PASSES CROPS FROM OUT PICTURE...\n");
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (argc < 5 || (mode != "both" && mode != "analysis" && mode != "networks")) {
+    std::fprintf(stderr, "usage: bench_packing_base both|analysis|networks STEPS OUT PICTURE...\n");
     return 2;
   }
   try {
-    NoGrad off;
-    const double lambda = std::atof(argv[1]);
-    const std::vector<std::string> paths(argv + 6, argv + argc);
-    std::deque<pack::Learner> crops = crops_of(paths, static_cast<std::size_t>(std::atoi(argv[3])));
-    Networks<float> networks = networks_of(argv[4]);
-    learn(networks, crops, lambda, std::atoi(argv[2]));
-    const Networks<float> whole = codec::to_floats(write(networks, argv[5]));
-    double bits = 0, error = 0;
-    for (pack::Learner& crop : crops) {
-      const pack::Cost cost = crop.measure(whole, {.soft = false});
-      bits += cost.bits / crop.pixels() / static_cast<double>(crops.size());
-      error += cost.square_error / static_cast<double>(crops.size());
-    }
-    std::printf("rounded: loss %.4f, %.4f bits a pixel, %.2f dB\n", 1e3 * (error + lambda * bits), bits,
-                -10 * std::log10(error));
+    Crops crops({argv + 4, argv + argc});
+    const std::int64_t steps = std::atoll(argv[2]);
+    if (mode == "networks")
+      learn_networks(steps, argv[3], crops);
+    else
+      learn_analysis(steps, argv[3], crops, mode == "both");
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -103,6 +103,11 @@ void make_models(const std::string& in) {
   put_bytes(in + "/negative.safetensors", safetensors_with(tensor("[-1]", "[0,4]"), std::string(4, '\0')));
   put_bytes(in + "/deep.safetensors", safetensors_with(std::string(100'000, '[')));
   put_bytes(in + "/deep_object.safetensors", safetensors_with(R"({"a":)" + std::string(100'000, '[')));
+  const std::string network = safetensors_with(
+      R"({"__metadata__":{"kind":"veldt.recipe"},)" + tensor("[1]", "[0,4]").substr(1), std::string(4, '\0'));
+  put_bytes(in + "/network.safetensors", network);
+  std::filesystem::create_directory(in + "/run");
+  put_bytes(in + "/run/model.safetensors", network);
   put_bytes(in + "/other.safetensors", safetensors_with(tensor("[1]", "[0,4]"), std::string(4, '\0')));
 }
 
@@ -113,6 +118,9 @@ std::vector<BadCase> usage_cases() {
   return {
       {"UnknownVerb", {"rendr"}, 2, {"'rendr'", "did you mean 'render'?"}},
       {"VerbLikeNone", {"shopping"}, 2, {"'shopping'", "--help"}},
+      {"UnknownVerbWithFlags", {"rendr", "a.vp", "--size", "3"}, 2, {"'rendr'", "did you mean 'render'?"}},
+      {"UnknownVerbAskedForHelp", {"pakc", "--help"}, 2, {"'pakc'", "did you mean 'pack'?"}},
+      {"UnknownVerbBelowAskedForHelp", {"help", "csv", "encod"}, 2, {"did you mean 'encode'?"}},
       {"VerbOfOthersForTwo", {"upscale", "a.png"}, 2, {"'upscale'", "did you mean 'resize'?"}},
       {"VerbOfOthers", {"train-image", "a.png"}, 2, {"'train-image'", "did you mean 'fit'?"}},
       {"NoVerbOfVerbsBelow", {"csv", "draw"}, 2, {"'draw'", "veldt csv --help"}},
@@ -152,6 +160,18 @@ std::vector<BadCase> usage_cases() {
       {"DecodeFewerPixels", {"csv", "decode", "IN/good.csv", "-o", "OUT/p.png", "--max-pixels", "3"}, 4, {}},
       {"VerifyFewerPixels", {"info", "--verify", "IN/good.png", "--max-pixels", "100"}, 4, {}},
       {"ModelOfAnotherName", {"fit", "IN/good.png", "-o", "OUT/x.pt"}, 2, {"name it .safetensors"}},
+      {"ModelOfAPagesName", {"fit", "IN/good.png", "-o", "OUT/x.html"}, 2, {"name it .safetensors"}},
+      {"EncodeOntoAPicture", {"csv", "encode", "IN/good.png", "-o", "OUT/x.png"}, 2, {"name it .csv"}},
+      {"QuantizeOntoAHeader",
+       {"quantize", "IN/network.safetensors", "-o", "OUT/q.h"},
+       2,
+       {"name it .safetensors, and make a .h of it with veldt export"}},
+      {"PruneOntoAPicture",
+       {"prune", "IN/network.safetensors", "-o", "OUT/q.png", "--weights", "0.5"},
+       2,
+       {"name it .safetensors"}},
+      {"PackOntoAPage", {"pack", "IN/good.png", "-o", "OUT/x.html"}, 2, {"name it .vp, and make a .html"}},
+      {"UnpackOntoATable", {"unpack", "IN/missing.vp", "-o", "OUT/x.csv"}, 2, {"ends in .csv"}},
       {"EncodeOverItsInput", {"csv", "encode", "IN/good.png", "-o", "IN/good.png"}, 2, {"would overwrite"}},
       {"DecodeOverItsInput", {"csv", "decode", "IN/good.csv", "-o", "IN/good.csv"}, 2, {"would overwrite"}},
       {"DiffOverItsInput",
@@ -253,6 +273,9 @@ std::vector<BadCase> model_cases() {
                    2,
                    {"--method"}});
   cases.push_back({"RenderOtherTensors", {"render", "IN/other.safetensors", "-o", "OUT/p.png"}, 4, {}});
+  cases.push_back(
+      {"RenderNetwork", {"render", "IN/network.safetensors", "-o", "OUT/p.png"}, 4, {"of another kind"}});
+  cases.push_back({"RenderARun", {"render", "IN/run", "-o", "OUT/p.png"}, 2, {"no field", "veldt predict"}});
   cases.push_back({"RenderPicture", {"render", "IN/good.png", "-o", "OUT/p.png"}, 4, {"good.png"}});
   cases.push_back({"RenderMissing", {"render", "IN/missing.safetensors", "-o", "OUT/p.png"}, 3, {}});
   return cases;

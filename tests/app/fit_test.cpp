@@ -59,7 +59,8 @@ TEST_F(FitCommand, EscapesTheNameInItsResults) {
 TEST_F(FitCommand, WritesNoModelUnderAPicturesName) {
   const Ran ran = run_veldt({"fit", picture_, "-o", dir_ / "new.png", "--steps", "1"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_NE(ran.err.find("fit writes a model, not a picture"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("name it .safetensors, and draw it with veldt render"), std::string::npos)
+      << ran.err;
   EXPECT_EQ(count_entries(dir_.path()), 1u);
 }
 

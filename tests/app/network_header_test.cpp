@@ -51,21 +51,21 @@ TEST(NetworkHeader, HoldsATablesNetwork) {
   const Ran ran = run_veldt({"export", q, "-o", dir / "x.h", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const json told = json::parse(ran.out);
-  EXPECT_EQ(told.at("namespace"), "q_net");
+  EXPECT_EQ(told.at("namespace"), "x_net");
   EXPECT_EQ(told.at("multiplications"), 2 * 8 + 8);
   const std::string text = io::read_file(dir / "x.h");
   EXPECT_EQ(told.at("bytes"), text.size());
   EXPECT_THAT(text, HasSubstr("row after row: columns of the table, wide, high."));
   EXPECT_THAT(run_veldt({"export", q, "-o", dir / "x.h"}).out,
-              HasSubstr("void q_net::run(const float* levels"));
+              HasSubstr("void x_net::run(const float* levels"));
   // In the table's units on both sides.
   put_bytes(dir / "main.cpp", R"(#include "x.h"
 #include <cstdio>
 int main() {
-  static q_net::Arena arena;
+  static x_net::Arena arena;
   const float levels[] = {120, 9};
   float result;
-  q_net::run(levels, &result, arena);
+  x_net::run(levels, &result, arena);
   std::printf("%.6g", static_cast<double>(result));
 }
 )");

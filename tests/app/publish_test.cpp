@@ -31,7 +31,7 @@ TEST(Publish, WritesEachByItsEnding) {
   const std::string model = small_cub(dir);
   for (const auto& [ending, holds] :
        std::vector<std::pair<std::string, std::string>>{{".html", "<title>lion cub</title>"},
-                                                        {".h", "namespace lion_cub_field {"},
+                                                        {".h", "namespace x_field {"},
                                                         {".glsl", "vec3 field(vec2 p)"},
                                                         {".svg", "fill-rule=\"evenodd\""}}) {
     const Ran ran = run_veldt({"export", model, "-o", dir / ("x" + ending)});

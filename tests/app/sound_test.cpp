@@ -204,7 +204,7 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"render", model_, "-o", out_, "--rate", "2000000000"}, 2, "2000000000");
   refused(fit({"--preset", "simba"}), 2, "simba");
   refused(fit({"--loss", "hinge"}), 2, "hinge");
-  refused(fit({"-o", out_}), 2, "not a sound");
+  refused(fit({"-o", out_}), 2, "name it .safetensors, and draw it");
   refused({"csv", "encode", sound_, "-o", dir_ / "t.csv"}, 4, "it is a sound");
   put_bytes(dir_ / "p.png", rings_png());
   refused({"compare", sound_, dir_ / "p.png"}, 2, "p.png is not a sound");

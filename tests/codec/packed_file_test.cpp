@@ -66,9 +66,9 @@ TEST(PackedFile, SaysWhyAnotherFileIsNone) {
   const std::string good = write_packed(Family::photograph, {7, 9}, 3, "body");
   EXPECT_EQ(reason(""), "it does not begin as a packed picture does");
   EXPECT_EQ(reason("\x89PNG\r\n\x1a\n"), "it does not begin as a packed picture does");
-  EXPECT_EQ(reason("\x89VPK\x01\x30"), "it is of version 1 of the format, and this Veldt reads version 2");
-  EXPECT_EQ(reason("\x89VPK\x02\x3f"), "its family 15 is not known");
-  EXPECT_EQ(reason("\x89VPK\x02\x50"), "it says that it has 5 channels; a picture has 1 to 4");
+  EXPECT_EQ(reason("\x89VPK\x01\x30"), "it is of version 1 of the format, and this Veldt reads version 3");
+  EXPECT_EQ(reason("\x89VPK\x03\x3f"), "its family 15 is not known");
+  EXPECT_EQ(reason("\x89VPK\x03\x50"), "it says that it has 5 channels; a picture has 1 to 4");
   EXPECT_EQ(reason(write_packed(Family::photograph, {0, 9}, 3, "body")),
             "it says that it is 0 x 9 pixels; a side has 1 to 16777216");
   EXPECT_EQ(reason(write_packed(Family::photograph, {1 << 16, 1 << 15}, 3, "body")),

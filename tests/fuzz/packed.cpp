@@ -11,8 +11,6 @@
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
 #include "veldt/pack/coordinate_field.h"
-#include "veldt/pack/coordinate_training.h"
-#include "veldt/pack/pack_drawing.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -31,7 +29,7 @@ void read_drawing(const std::string& bytes) {
   require(std::ssize(again) <= std::ssize(picture.pixels) + 1 + 2 * channels + 8, "a drawing does not grow");
   require(codec::read_coordinates(again, size, channels).pixels == picture.pixels,
           "a drawing that is packed and unpacked again is the same");
-  if (picture.network && picture.network->products() < 500) {
+  if (picture.pixels.size() < 100) {
     const field::ImageField field = pack::field_of(picture);
     require(field.render({3, 2}).numel() == 6 * channels, "a drawing is drawn at any size");
   }
@@ -46,14 +44,9 @@ std::vector<std::string> drawing_seeds() {
       for (std::int64_t i = 0; i < size.width * size.height * channels; ++i)
         picture.push_back(static_cast<std::uint8_t>(i / (7 * channels) % levels * 51));
       const codec::Drawing drawing = codec::drawing_of(picture, size, channels);
-      const codec::CoordinateNetwork network =
-          pack::train_coordinates(drawing.numbers, size, drawing.numbers_a_pixel(), drawing.has_two_tones(),
-                                  {.widths = {5, 5}, .steps = 3}, [](double) { return true; });
-      for (const std::string& body :
-           {write_exactly(drawing), write_exactly(drawing, &network), write_network(drawing, network)})
-        seeds.push_back(std::string{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1),
-                                    static_cast<char>(channels - 1)} +
-                        body);
+      seeds.push_back(std::string{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1),
+                                  static_cast<char>(channels - 1)} +
+                      write_exactly(drawing));
     }
   return seeds;
 }

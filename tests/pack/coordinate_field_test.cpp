@@ -1,4 +1,4 @@
-// A packed drawing as a field: exact at its own size, the network's picture, and drawn larger.
+// A packed picture as a field: exact at its own size, and drawn larger.
 #include "veldt/pack/coordinate_field.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include "veldt/core/error.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/create.h"
-#include "veldt/pack/coordinate_training.h"
 #include "veldt/pack/pack_drawing.h"
 
 namespace veldt::pack {
@@ -27,41 +26,24 @@ std::vector<std::uint8_t> bytes_drawn(const field::ImageField& field, const Tens
 }
 
 TEST(CoordinateField, DrawsTheExactPixels) {
-  for (const char* const name : {VELDT_SOURCE "/assets/cub.png", VELDT_SOURCE "/assets/cub_grey.png"})
-    for (const bool with_network : {false, true}) {
-      const Tensor image = io::read_image(name, {.keep_bytes = true});
-      const std::vector<std::uint8_t> pixels = image.values<std::uint8_t>();
-      const codec::Drawing drawing = codec::drawing_of(pixels, {image.size(1), image.size(0)}, image.size(2));
-      codec::CoordinateNetwork network;
-      if (with_network)
-        network = train_coordinates(drawing.numbers, drawing.size, 1, drawing.has_two_tones(), {.steps = 30},
-                                    [](double) { return true; });
-      const std::string body = write_exactly(drawing, with_network ? &network : nullptr);
-      const field::ImageField field = field_of(codec::read_coordinates(body, drawing.size, image.size(2)));
-      EXPECT_EQ(bytes_drawn(field, image), pixels) << name;
-      // Larger, the ground is white, and the ink black.
-      const Tensor larger = field.render({400, 400});
-      EXPECT_EQ(larger.shape(), (Shape{400, 400, 1}));
-      const float* const level = larger.data<float>();
-      std::int64_t dark = 0, light = 0;
-      for (std::int64_t k = 0; k < larger.numel(); ++k) dark += level[k]<0.05f, light += level[k]> 0.95f;
-      EXPECT_GT(dark, larger.numel() / 80) << name;
-      EXPECT_GT(light, larger.numel() * 4 / 5) << name;
-    }
+  for (const char* const name : {VELDT_SOURCE "/assets/cub.png", VELDT_SOURCE "/assets/cub_grey.png"}) {
+    const Tensor image = io::read_image(name, {.keep_bytes = true});
+    const Size size{image.size(1), image.size(0)};
+    const field::ImageField field =
+        field_of(codec::read_coordinates(pack_drawing(image), size, image.size(2)));
+    EXPECT_EQ(bytes_drawn(field, image), image.values<std::uint8_t>()) << name;
+    // Larger, the ground is white, and the ink black.
+    const Tensor larger = field.render({400, 400});
+    EXPECT_EQ(larger.shape(), (Shape{400, 400, 1}));
+    const float* const level = larger.data<float>();
+    std::int64_t dark = 0, light = 0;
+    for (std::int64_t k = 0; k < larger.numel(); ++k) dark += level[k]<0.05f, light += level[k]> 0.95f;
+    EXPECT_GT(dark, larger.numel() / 80) << name;
+    EXPECT_GT(light, larger.numel() * 4 / 5) << name;
+  }
 }
 
-// The network in f32 is the one in integers but for a level here and there.
-TEST(CoordinateField, DrawsWhatTheNetworkDraws) {
-  const Tensor image = empty({30, 50, 3}, DType::u8);
-  for (std::int64_t i = 0; i < image.numel(); ++i)
-    image.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 150 + i / 450 + i % 3 * 20);
-  const std::string body = pack_drawing(image, {.max_bytes = 400, .steps = 60});
-  const codec::CoordinatePicture picture = codec::read_coordinates(body, {50, 30}, 3);
-  const std::vector<std::uint8_t> drawn = bytes_drawn(field_of(picture), image), pixels = picture.pixels;
-  for (std::size_t i = 0; i < drawn.size(); ++i) ASSERT_NEAR(drawn[i], pixels[i], 3) << i;
-}
-
-// A photograph has no network of places: its pixels, and what lies between them.
+// Its pixels, and what lies between them.
 TEST(CoordinateField, DrawsAPhotograph) {
   const Size size{30, 20};
   const std::string body = write_photograph(codec::some_latents(size, 3), codec::base_networks(0),

@@ -64,6 +64,56 @@ TEST(PackLearner, GradientsOfTheNetworksAreThoseOfDifferences) {
   }
 }
 
+void latents_like_differences(double lambda, float near) {
+  const Size size{21, 34};
+  Learner learner(size, some_picture(size));
+  const Networks<float> networks = codec::some_networks(5);
+  const Rounding how{.soft = true, .seed = 9};
+  std::vector<std::vector<float>> latents;
+  for (int level = 0; level < codec::kLevels; ++level) {
+    const Size s = codec::level_size(size, level);
+    std::vector<float>& of = latents.emplace_back();
+    for (std::int64_t i = 0; i < s.width * s.height; ++i)
+      of.push_back(static_cast<float>(i * (level + 3) % 11) / 4 - 1.2f);
+    learner.begin_with(level, of);
+  }
+  learner.differentiate(networks, how, lambda, nullptr);
+  std::vector<std::vector<float>> gradients;
+  for (int level = 0; level < codec::kLevels; ++level) gradients.push_back(learner.gradient(level));
+  const auto loss = [&](int level) {
+    learner.begin_with(level, latents[static_cast<std::size_t>(level)]);
+    const Cost cost = learner.measure(networks, how);
+    return cost.square_error + lambda * cost.bits / learner.pixels();
+  };
+  for (int level = 0; level < codec::kLevels; ++level) {
+    std::vector<float>& of = latents[static_cast<std::size_t>(level)];
+    const std::vector<float>& gradient = gradients[static_cast<std::size_t>(level)];
+    float largest = 0;
+    for (const float g : gradient) largest = std::max(largest, std::abs(g));
+    const Size s = codec::level_size(size, level);
+    const std::size_t width = static_cast<std::size_t>(s.width), last = of.size() - 1;
+    // Corners, edges and the middle.
+    for (const std::size_t i : {std::size_t{0}, width - 1, last - width + 1, last, width / 2,
+                                last - width / 2, last / 2, last / 2 + width / 2}) {
+      const float before = of[i], step = 1e-3f;
+      of[i] = before + step;
+      const double up = loss(level);
+      of[i] = before - step;
+      const double down = loss(level);
+      of[i] = before;
+      EXPECT_NEAR(static_cast<double>(gradient[i]), (up - down) / static_cast<double>(2 * step),
+                  static_cast<double>(near * (largest + std::abs(gradient[i]))))
+          << "lambda " << lambda << ", level " << level << ", " << i;
+    }
+    loss(level);
+  }
+}
+
+TEST(PackLearner, GradientsOfTheLatentsAreThoseOfDifferences) {
+  latents_like_differences(0.05, 0.02f);
+  latents_like_differences(0, 0.004f);  // of the pixels alone
+}
+
 TEST(PackLearner, TheStepsOfTheLatentsMakeTheLossSmaller) {
   const Size size{48, 40};
   Learner learner(size, some_picture(size));

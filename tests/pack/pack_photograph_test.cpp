@@ -7,6 +7,7 @@
 
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
+#include "veldt/core/threads.h"
 
 namespace veldt::pack {
 namespace {
@@ -48,6 +49,28 @@ TEST(PackPhotograph, TakesAnySize) {
     EXPECT_EQ(reader.pixels({0, 0, size.width, size.height}).size(),
               static_cast<std::size_t>(3 * size.width * size.height));
   }
+}
+
+TEST(PackPhotograph, IsTheSameOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  std::vector<std::string> bodies;
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    bodies.push_back(pack_photograph({67, 63}, soft_picture({67, 63}), {.steps = 2}).body);
+  }
+  set_num_threads(before);
+  EXPECT_EQ(bodies[0], bodies[1]);
+}
+
+// As odd as pictures can be: the analysis has seen none.
+TEST(PackPhotograph, AFlatPictureTakesFewBytes) {
+  const Size size{50, 35};
+  const std::vector<std::uint8_t> black(3 * 50 * 35);
+  const PackedPhotograph small = pack_photograph(size, black, {.bits_a_pixel = 0.1, .steps = 60});
+  const PackedPhotograph large = pack_photograph(size, black, {.bits_a_pixel = 2, .steps = 60});
+  EXPECT_LE(small.body.size(), large.body.size());
+  EXPECT_LT(small.body.size(), 120u);
+  EXPECT_LE(small.psnr, large.psnr);
 }
 
 TEST(PackPhotograph, EndsEarlyWithWhatItHas) {

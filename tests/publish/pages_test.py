@@ -228,6 +228,10 @@ def tiles(browser):
     browser.wait("return window.veldt && veldt.isDone()")
     if browser.run("return veldt.drawn()") < 3:
         raise Failed("the tiles are not shown")
+    scale = browser.run("return document.getElementById('scale').textContent")
+    browser.size(420, 380)
+    browser.wait(f"return document.getElementById('scale').textContent !== '{scale}'", 20, "the whole picture in a larger window")
+    browser.size(300, 260)
     for _ in range(9):
         browser.press("=")
     browser.wait("return document.getElementById('scale').textContent === '3,200 %'", 20, "scale of the largest view, in words")

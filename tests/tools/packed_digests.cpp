@@ -1,9 +1,8 @@
-// Prints a digest of the pixels of each packed picture that it is given, and of some with networks that it
-// makes itself: codec_digests_test.sh compares machines by them.
+// Prints a digest of the pixels of each packed picture that it is given, and of drawings that it writes
+// itself: codec_digests_test.sh compares machines by them.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <random>
 
 #include "veldt/codec/coordinate_codec.h"
 #include "veldt/codec/unpack.h"
@@ -19,37 +18,23 @@ std::uint32_t digest_of(const std::vector<std::uint8_t>& bytes) {
   return digest;
 }
 
-codec::CoordinateNetwork some_network(std::int64_t channels) {
-  std::mt19937 random(3);
-  codec::CoordinateNetwork network;
-  for (const auto& [in, out, step] :
-       {std::tuple<std::int64_t, std::int64_t, int>{2, 9, 48}, {9, 11, 52}, {11, channels, 44}}) {
-    network.layers.push_back({in, out, step, {}});
-    for (std::int64_t i = 0; i < (in + 1) * out; ++i)
-      network.layers.back().weights.push_back(static_cast<std::int32_t>(random() % 41) - 20);
-  }
-  return network;
-}
-
-// Exact pixels that are guessed by a network too, of two tones and of levels, and both networks alone.
-void print_networks() {
+// Of two tones and of levels.
+void print_drawings() {
   for (const bool two_tones : {true, false}) {
     std::vector<std::uint8_t> levels;
     for (int i = 0; i < 60 * 50; ++i)
       levels.push_back(
           static_cast<std::uint8_t>(two_tones ? (i / 60 * (i % 60) / 97 % 2) * 255 : i * i / 700));
-    const codec::Drawing drawing = codec::drawing_of(levels, {60, 50}, 1);
-    const codec::CoordinateNetwork network = some_network(1);
-    for (const std::string& body : {write_exactly(drawing, &network), write_network(drawing, network)})
-      std::printf("%08x %08x %zu\n", digest_of({body.begin(), body.end()}),
-                  digest_of(codec::read_coordinates(body, {60, 50}, 1).pixels), body.size());
+    const std::string body = write_exactly(codec::drawing_of(levels, {60, 50}, 1));
+    std::printf("%08x %08x %zu\n", digest_of({body.begin(), body.end()}),
+                digest_of(codec::read_coordinates(body, {60, 50}, 1).pixels), body.size());
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  print_networks();
+  print_drawings();
   for (int i = 1; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};

@@ -12,6 +12,7 @@
 #include "veldt/app/inputs.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/app/output_name.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/image.h"
 #include "veldt/io/pixel_csv.h"
@@ -46,6 +47,7 @@ void print_written(const std::string& path, const Tensor& picture, Context& cont
 
 int encode(const CsvFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
+  check_ending(flags.output, "--output", kPixelTable);
   const Tensor stored = load_picture(flags.input, flags.max_pixels, context);
   Tensor picture = over_white(stored);
   if (picture.size(2) != stored.size(2) && !context.quiet)
@@ -74,6 +76,7 @@ bool has_two_levels(const Tensor& picture) {
 
 int decode(const CsvFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
+  io::format_for_name(flags.output);  // refuses other endings before the work
   const Tensor picture = io::read_pixel_csv(flags.input, {.max_pixels = flags.max_pixels});
   io::write_image(
       flags.output, picture,

@@ -14,6 +14,7 @@
 #include "veldt/app/fit_live.h"
 #include "veldt/app/fit_watchers.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/output_name.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/profiling.h"
@@ -164,17 +165,9 @@ void check_flags(const FitFlags& flags, Context& context) {
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is",
                      "add --checkpoint DIR, the directory of the run to resume");
   check_profile(flags.profile);
-  if (io::is_picture_name(flags.output) || is_sound_name(flags.output))
-    throw UsageError(
-        fmt::format("--output cannot be {}", flags.output),
-        fmt::format("fit writes a model, not a {}", is_sound_name(flags.output) ? "sound" : "picture"),
-        "name it .safetensors, and draw it with veldt render");
-  for (const char* other : {".pt", ".pth", ".onnx", ".ckpt", ".h5", ".npz", ".gguf"})
-    if (flags.output.ends_with(other))
-      throw UsageError(
-          fmt::format("--output cannot be {}", flags.output),
-          fmt::format("fit writes a safetensors file, and programs take {} for another kind", other),
-          "name it .safetensors");
+  check_ending(
+      flags.output, "--output", kModelFile,
+      io::is_picture_name(flags.output) || is_sound_name(flags.output) ? "draw it with veldt render" : "");
   if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
   if (flags.film.empty()) return;

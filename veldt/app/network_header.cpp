@@ -98,16 +98,16 @@ bool holds_field(const std::string& model) {
 int export_network_header(const std::string& model, const std::string& output, Context& context) {
   check_output(output, "--output", {model}, context);
   recipe::Trained trained = recipe::load(model);
-  if (trained.quantization.empty())
-    throw UsageError(
-        fmt::format("{} cannot become a header", on_one_line(model)), "it is a network of floats",
-        fmt::format("quantize it first: veldt quantize {} --data DIR -o q.safetensors", on_one_line(model)));
   const recipe::ModelFacts& facts = trained.facts.model;
   if (facts.dtype != DType::f32 || facts.target.rank() > 0)
     throw UsageError(fmt::format("{} cannot become a header", on_one_line(model)), "it reads tokens",
                      "write it as ONNX (-o x.onnx)");
+  if (trained.quantization.empty())
+    throw UsageError(
+        fmt::format("{} cannot become a header", on_one_line(model)), "it is a network of floats",
+        fmt::format("quantize it first: veldt quantize {} --data DIR -o q.safetensors", on_one_line(model)));
   compress::unlink_layers(trained.model);
-  const std::string title = std::filesystem::path(model).stem().string();
+  const std::string title = std::filesystem::path(output).stem().string();
   const publish::NetworkHeader made =
       publish::network_header(trained.model, facts.input, options_of(trained, title));
   io::write_file(output, made.text);

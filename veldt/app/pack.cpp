@@ -12,6 +12,7 @@
 
 #include "veldt/app/drawing.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/output_name.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/colour.h"
@@ -107,15 +108,9 @@ std::string far_off(const pack::PhotographOptions& asked, double bpp, double psn
 }
 
 int pack_picture(PackFlags& flags, Context& context) {
-  if (flags.options.photograph.psnr && flags.bpp)
-    throw UsageError("--psnr does not go with --bpp", "one asks for a quality and the other for a size",
-                     "leave one of them out");
   flags.options.photograph.bits_a_pixel = flags.bpp.value_or(flags.options.photograph.bits_a_pixel);
   check_output(flags.output, "--output", {flags.input}, context);
-  if (io::is_picture_name(flags.output) && io::ending_of(flags.output) != ".vp")
-    throw UsageError(fmt::format("cannot pack into {}", on_one_line(flags.output)),
-                     "what is written is no such picture, and no viewer would open it",
-                     "let the name end in .vp");
+  check_ending(flags.output, "--output", kPackedPicture);
   flags.options.wanted = flags.family == "exact"        ? pack::Wanted::exact
                          : flags.family == "photograph" ? pack::Wanted::photograph
                                                         : pack::Wanted::automatic;
@@ -161,12 +156,14 @@ Run add_pack(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PackFlags>();
   add_path(verb, "PICTURE", flags->input, fmt::format("a picture ({})", io::kPictureFormats)).required();
   add_path(verb, "-o,--output", flags->output, "the packed picture to write (.vp)").required();
-  add_number(verb, "--bpp", flags->bpp, {.least = pack::kLeastBits, .most = pack::kMostBits},
-             "bits a pixel of a photograph: 0.1 is small, 2 is hardly to be told from the picture")
-      .option->default_str("0.5");
+  Setting& bpp =
+      add_number(verb, "--bpp", flags->bpp, {.least = pack::kLeastBits, .most = pack::kMostBits},
+                 "bits a pixel of a photograph: 0.1 is small, 2 is hardly to be told from the picture");
+  bpp.option->default_str("0.5");
   add_number(verb, "--psnr", flags->options.photograph.psnr,
              {.least = pack::kLeastPsnr, .most = pack::kMostPsnr},
              "so many dB of a photograph in place of a size: 32 is fair, 38 good")
+      .excludes(bpp)
       .option->default_str("");
   add_choice(verb, "--family", flags->family, {"auto", "photograph", "exact"},
              "auto packs exactly what takes no more than --bpp so, or no more than the photograph; small "

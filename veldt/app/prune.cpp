@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "veldt/app/output_name.h"
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
@@ -85,6 +86,7 @@ int prune_model(const PruneFlags& flags, Context& context) {
   if (std::filesystem::equivalent(recipe::model_file(flags.model), flags.output, ignored))
     throw UsageError("the output is the input", fmt::format("{} would be overwritten", flags.output),
                      "give another name after -o");
+  check_ending(flags.output, "--output", kModelFile);
   io::check_writable(flags.output);
   recipe::Trained network = recipe::load(flags.model);
   if (!network.quantization.empty())

@@ -26,6 +26,8 @@
 namespace veldt::app {
 namespace {
 
+constexpr std::size_t kLargeHeader = 1'000'000;  // bytes, of which compilers and people ask why
+
 std::string ending_of(const std::string& output) {
   return output.ends_with('/') ? "/" : std::filesystem::path(output).extension().string();
 }
@@ -43,7 +45,8 @@ struct Published {
   nlohmann::ordered_json facts;
 };
 
-Published made_of(const field::Field& field, const std::string& ending, const std::string& title) {
+Published made_of(const field::Field& field, const std::string& output, const std::string& title) {
+  const std::string ending = ending_of(output);
   if (ending == ".html") {
     publish::Page page = publish::page(field, {.title = title});
     return {std::move(page.html),
@@ -57,7 +60,7 @@ Published made_of(const field::Field& field, const std::string& ending, const st
             {{"outlines", svg.outlines}, {"curves", svg.curves}}};
   }
   if (ending == ".h") {
-    const std::string name = publish::cpp_name(title);
+    const std::string name = publish::cpp_name(std::filesystem::path(output).stem().string());
     return {publish::header(field, name),
             fmt::format("{0}::float3 {0}::field(float x, float y)", name),
             {{"namespace", name}}};
@@ -128,8 +131,14 @@ int publish_field(const std::string& model, const std::string& output, const Wis
   check_output(output, "--output", {model}, context);
   std::optional<Published> page;
   if (ending == ".html") page = page_of_photograph(model, title);
-  Published made = page ? std::move(*page) : made_of(field_from(model), ending, title);
+  Published made = page ? std::move(*page) : made_of(field_from(model), output, title);
   io::write_file(output, made.text);
+  if (ending == ".h" && is_packed(model) && made.text.size() > kLargeHeader && !context.quiet)
+    print_note(fmt::format(
+        "{} holds each pixel of {}, {:.3g} MB; the header of a network is smaller: veldt fit {} -o "
+        "net.safetensors --model siren",
+        on_one_line(output), on_one_line(model), static_cast<double>(made.text.size()) / 1e6,
+        quoted_for_shell({model})));
   made.facts["bytes"] = made.text.size();
   if (context.json) {
     nlohmann::ordered_json all = {{"model", model}, {"output", output}};

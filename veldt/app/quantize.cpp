@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 
+#include "veldt/app/output_name.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/verbs.h"
@@ -198,6 +199,7 @@ int quantize_model(QuantizeFlags flags, Context& context) {
   if (std::filesystem::equivalent(recipe::model_file(flags.model), flags.output, ignored))
     throw UsageError("the output is the input", fmt::format("{} would be overwritten", flags.output),
                      "give another name after -o");
+  check_ending(flags.output, "--output", kModelFile);
   io::check_writable(flags.output);
   recipe::Trained floats = recipe::load(flags.model), trained = recipe::load(flags.model);
   if (!floats.quantization.empty())

@@ -16,6 +16,7 @@
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/network_header.h"
 #include "veldt/app/picture_size.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
@@ -29,6 +30,7 @@
 #include "veldt/field/shared_bands.h"
 #include "veldt/io/animation.h"
 #include "veldt/io/digest.h"
+#include "veldt/io/directory.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/profile.h"
@@ -210,6 +212,18 @@ void check_models(const RenderFlags& flags) {
                    flags.morph ? "give two models" : "give one model, or two with --morph 60");
 }
 
+[[noreturn]] void refuse_folder(std::string folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string what = fmt::format("cannot draw the folder {}", folder);
+  if (io::exists(folder + "/model.safetensors") && !holds_field(folder))
+    throw UsageError(what, "it is a run of veldt train, whose network is no field and draws no picture",
+                     fmt::format("see what it says: veldt predict {} INPUT", quoted_for_shell({folder})));
+  throw UsageError(what, "render draws one model at a time",
+                   fmt::format("draw all in a shell: for m in {}/*.safetensors; do veldt render \"$m\" -o "
+                               "\"${{m%.safetensors}}.png\" --scale 4; done",
+                               quoted_for_shell({folder})));
+}
+
 int render(RenderFlags flags, Context& context, Ranks& ranks) {
   check_models(flags);
   if (flags.morph && flags.film.frames)
@@ -221,13 +235,7 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const Device device = ranks.choose_device(flags.device).device;
-  if (std::error_code failed; std::filesystem::is_directory(flags.model, failed))
-    throw UsageError(fmt::format("cannot draw the folder {}", flags.model),
-                     "render draws one model at a time",
-                     fmt::format("draw all in a shell: for m in {}/*.safetensors; do veldt render \"$m\" -o "
-                                 "\"${{m%.safetensors}}.png\" --scale 4; done",
-                                 flags.model.ends_with('/') ? flags.model.substr(0, flags.model.size() - 1)
-                                                            : flags.model));
+  if (io::is_directory(flags.model)) refuse_folder(flags.model);
   field::Field field = load_field(flags.model);
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));

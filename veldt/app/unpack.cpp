@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "veldt/app/inputs.h"
@@ -14,8 +15,11 @@
 #include "veldt/app/verbs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/codec/packed_file.h"
+#include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/magic.h"
 #include "veldt/ops/operators.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
@@ -41,14 +45,26 @@ std::vector<std::int64_t> whole_pixels(const io::Source& source, const std::stri
   return n;
 }
 
+void refuse_plain_picture(const std::string& path, std::string_view bytes) {
+  const std::string_view first = bytes.substr(0, io::kMagicBytes);
+  const auto format = io::picture_format(first);
+  if (!format || format == io::ImageFormat::packed) return;
+  throw IoError(IoError::Kind::malformed, fmt::format("cannot unpack {}", path),
+                fmt::format("it is {} already", io::known_content(first)),
+                "use it as it is, or give a .vp that veldt pack wrote");
+}
+
 int unpack_picture(const UnpackFlags& flags, Context& context) {
   NoGrad off;
   check_output(flags.output, "--output", {flags.input}, context);
   codec::UnpackOptions options{.max_pixels = flags.max_pixels, .part = {}, .partial = flags.partial};
   if (const auto& c = flags.crop; !c.empty())
     options.part = codec::Region{c[0], c[1], c[0] + c[2], c[1] + c[3]};
-  const codec::Unpacked picture = codec::unpack(io::read_file(flags.input), flags.input, options);
-  if (picture.channels % 2 == 0) check_alpha(flags.output);
+  io::format_for_name(flags.output);  // refuses other endings before the work
+  const std::string bytes = io::read_file(flags.input);
+  refuse_plain_picture(flags.input, bytes);
+  if (codec::read_packed(bytes, flags.input, flags.max_pixels).channels % 2 == 0) check_alpha(flags.output);
+  const codec::Unpacked picture = codec::unpack(bytes, flags.input, options);
   if (picture.share < 1 && !context.quiet)
     print_note(fmt::format(
         "{} ends too early: {:.0f} % of its pieces are there, and the picture is blurred without the others",
@@ -62,12 +78,11 @@ int unpack_picture(const UnpackFlags& flags, Context& context) {
                       {"width", width},
                       {"height", height},
                       {"family", drawing ? "drawing" : "photograph"},
-                      {"exact", picture.is_exact},
+                      {"exact", drawing},
                       {"share", picture.share}});
   else
-    context.out.text(
-        fmt::format("{}: {}x{}, {}\n", on_one_line(flags.output), width, height,
-                    drawing ? picture.is_exact ? "a drawing, exact" : "a drawing" : "a photograph"));
+    context.out.text(fmt::format("{}: {}x{}, {}\n", on_one_line(flags.output), width, height,
+                                 drawing ? "a drawing, exact" : "a photograph"));
   return kOk;
 }
 

@@ -74,6 +74,7 @@ class Command {
     try {
       root_.parse(words);
     } catch (const CLI::CallForHelp&) {
+      if (const auto mistyped = mistyped_verb(deepest(root_))) throw UsageError(*mistyped);
       context.out.text(help_text(deepest(root_), stderr_terminal().width));
       return nullptr;
     } catch (const CLI::ParseError& error) {

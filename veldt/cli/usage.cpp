@@ -72,11 +72,12 @@ UsageError unknown_verb(const CLI::App& app, const std::string& given) {
 
 // A flag or a word that the verb does not take.
 std::optional<UsageError> explain_extra(const CLI::App& app) {
+  // Flags that follow a mistyped verb are not this level's.
+  if (auto verb = mistyped_verb(app)) return verb;
   const std::vector<std::string> extra = app.remaining();
   for (const std::string& word : extra)
     if (word.size() > 1 && word[0] == '-' && word != "--") return unknown_flag(app, word);
   if (extra.empty()) return std::nullopt;
-  if (!verbs_of(app).empty() && app.get_subcommands().empty()) return unknown_verb(app, extra.front());
   return UsageError(fmt::format("'{}' does not know what to do with '{}'", full_name(app), extra.front()),
                     "it takes no more arguments", help_hint(app));
 }
@@ -101,6 +102,13 @@ const CLI::App& deepest(const CLI::App& root) {
 
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::optional<UsageError> mistyped_verb(const CLI::App& app) {
+  const std::vector<std::string> extra = app.remaining();
+  if (verbs_of(app).empty() || !app.get_subcommands().empty() || extra.empty()) return std::nullopt;
+  if (extra.front().starts_with('-') && extra.front().size() > 1) return std::nullopt;
+  return unknown_verb(app, extra.front());
 }
 
 UsageError explain(const CLI::App& root, const CLI::ParseError& error) {

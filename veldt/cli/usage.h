@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <optional>
 #include <string>
 
 #include "veldt/cli/exit.h"
@@ -13,6 +14,9 @@ namespace veldt::cli {
 const CLI::App& deepest(const CLI::App& root);
 // "veldt csv encode"
 std::string full_name(const CLI::App& app);
+
+// For the word that stands where a verb of `app` belongs, and is none.
+std::optional<UsageError> mistyped_verb(const CLI::App& app);
 
 UsageError explain(const CLI::App& root, const CLI::ParseError& error);
 

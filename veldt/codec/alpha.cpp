@@ -1,4 +1,4 @@
-// Lengths, then bodies of coordinate_codec.h without networks.
+// Lengths, then bodies of coordinate_codec.h.
 #include "veldt/codec/alpha.h"
 
 #include <algorithm>
@@ -70,7 +70,6 @@ std::vector<std::uint8_t> read_alpha(std::string_view section, Size picture, con
       const Region shared{std::max(square.x0, part.x0), std::max(square.y0, part.y0),
                           std::min(square.x1, part.x1), std::min(square.y1, part.y1)};
       if (body.empty() || shared.x0 >= shared.x1 || shared.y0 >= shared.y1) continue;
-      if (has_network(body)) throw no_alpha(name, "its alpha has a network, and needs none");
       const std::vector<std::uint8_t> own =
           read_coordinates(body, {square.width(), square.height()}, 1).pixels;
       for (std::int64_t y = shared.y0; y < shared.y1; ++y)

@@ -9,7 +9,7 @@
 
 namespace veldt::codec {
 
-inline constexpr int kBaseNetworks = 3;
+inline constexpr int kBaseNetworks = 5;
 // `which` is below kBaseNetworks.
 const Networks<std::int32_t>& base_networks(int which);
 

@@ -1,4 +1,4 @@
-// Writes a picture's body in one of seven ways, and reads it.
+// Writes a picture's body in one of three ways, and reads it.
 #include "veldt/codec/coordinate_codec.h"
 
 #include <algorithm>
@@ -12,45 +12,19 @@ namespace {
 
 // The first byte of a body: how it is written, and for two tones whether they are white and black (kPaper) or
 // black and white (kPaper and kNight).
-enum class Way : std::uint8_t {
-  raw,
-  two_tones,
-  levels,
-  two_tones_network,
-  levels_network,
-  lossy_tones,
-  lossy_levels
-};
-constexpr unsigned kWays = 7, kWayMask = 7, kPaper = 8, kNight = 16;
-// The most products of networks in a picture: half a minute's work.
-constexpr double kMostProducts = 0x1p35;
-
-bool has_two_tones(Way way) {
-  return way == Way::two_tones || way == Way::two_tones_network || way == Way::lossy_tones;
-}
-bool is_lossy(Way way) { return way == Way::lossy_tones || way == Way::lossy_levels; }
-bool has_network(Way way) {
-  return way == Way::two_tones_network || way == Way::levels_network || is_lossy(way);
-}
+enum class Way : std::uint8_t { raw, two_tones, levels };
+constexpr unsigned kWays = 3, kWayMask = 7, kPaper = 8, kNight = 16;
 
 using Pixels8 = std::vector<std::uint8_t>;
 
 void check_size(Size size, std::int64_t channels) {
   if (size.width < 1 || size.height < 1 || channels < 1 || channels > 4 ||
       size.width > kMostCoordinatePixels || size.height > kMostCoordinatePixels / size.width)
-    throw ConfigError(str("a picture of ", size.width, "x", size.height, " with ", channels,
-                          " channels cannot be packed as coordinates"),
-                      str("it has 1 to ", kMostCoordinatePixels, " pixels of 1 to 4 channels"),
-                      "pack it as a photograph");
-}
-
-void check_work(const CoordinateNetwork& network, Size size) {
-  const double products =
-      static_cast<double>(network.products()) * static_cast<double>(size.width * size.height);
-  if (products > kMostProducts)
-    throw IoError(IoError::Kind::malformed, "the body of this picture cannot be decoded",
-                  str("its network would take ", products, " products, more than 2^35"),
-                  "use a file that Veldt wrote");
+    throw ConfigError(
+        str("a picture of ", size.width, "x", size.height, " with ", channels,
+            " channels cannot be packed exactly"),
+        str("such a picture may have 1 to ", kMostCoordinatePixels, " pixels of 1 to 4 channels"),
+        "pack it as a photograph: --family photograph");
 }
 
 // The two colours of a picture, the one of most of its border first; none if there are more.
@@ -81,37 +55,7 @@ unsigned flags_of(const Tones& tones) {
   return 0;
 }
 
-std::string body_of(const Drawing& drawing, Way way, const CoordinateNetwork* network,
-                    FunctionRef<void(double)> heard) {
-  RangeEncoder out;
-  unsigned flags = 0;
-  if (drawing.has_two_tones()) {
-    flags = flags_of(drawing.tones);
-    if (flags == 0)
-      for (const auto& tone : drawing.tones)
-        for (const std::uint8_t level : tone) out.bits(level, 8);
-  }
-  std::vector<std::int32_t> expected;
-  if (network != nullptr) {
-    encode(out, *network);
-    if (!is_lossy(way)) expected = network->draw(drawing.size);
-  }
-  if (!is_lossy(way)) {
-    Pixels8 numbers = drawing.numbers;
-    BitCoder coder(out);
-    if (drawing.has_two_tones())
-      code_two_tones(coder, numbers, drawing.size, expected, heard);
-    else
-      code_levels(coder, numbers, drawing.size, drawing.channels, expected, heard);
-  }
-  return std::string(1, static_cast<char>(static_cast<unsigned>(way) | flags)) + out.finish();
-}
-
 }  // namespace
-
-bool has_network(std::string_view body) {
-  return !body.empty() && has_network(static_cast<Way>(static_cast<unsigned char>(body[0]) & kWayMask));
-}
 
 Drawing drawing_of(std::span<const std::uint8_t> levels, Size size, std::int64_t channels) {
   check_size(size, channels);
@@ -128,12 +72,23 @@ Drawing drawing_of(std::span<const std::uint8_t> levels, Size size, std::int64_t
   return drawing;
 }
 
-std::string write_exactly(const Drawing& drawing, const CoordinateNetwork* network,
-                          FunctionRef<void(double)> heard) {
+std::string write_exactly(const Drawing& drawing, FunctionRef<void(double)> heard) {
   const bool tones = drawing.has_two_tones();
-  if (network != nullptr)
-    return body_of(drawing, tones ? Way::two_tones_network : Way::levels_network, network, heard);
-  std::string body = body_of(drawing, tones ? Way::two_tones : Way::levels, nullptr, heard);
+  unsigned head = static_cast<unsigned>(tones ? Way::two_tones : Way::levels);
+  RangeEncoder out;
+  BitCoder coder(out);
+  Pixels8 numbers = drawing.numbers;
+  if (tones) {
+    const unsigned flags = flags_of(drawing.tones);
+    if (flags == 0)
+      for (const auto& tone : drawing.tones)
+        for (const std::uint8_t level : tone) out.bits(level, 8);
+    head |= flags;
+    code_two_tones(coder, numbers, drawing.size, heard);
+  } else {
+    code_levels(coder, numbers, drawing.size, drawing.channels, heard);
+  }
+  std::string body = static_cast<char>(head) + out.finish();
   if (!tones && body.size() > drawing.numbers.size()) {
     body.assign(1, static_cast<char>(Way::raw));
     body.append(drawing.numbers.begin(), drawing.numbers.end());
@@ -141,17 +96,12 @@ std::string write_exactly(const Drawing& drawing, const CoordinateNetwork* netwo
   return body;
 }
 
-std::string write_network(const Drawing& drawing, const CoordinateNetwork& network) {
-  return body_of(drawing, drawing.has_two_tones() ? Way::lossy_tones : Way::lossy_levels, &network,
-                 [](double) {});
-}
-
 CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_t channels) {
   check_size(size, channels);
   const unsigned head = body.empty() ? 255 : static_cast<unsigned char>(body[0]);
   const auto way = static_cast<Way>(head & kWayMask);
   const bool tones_said = (head & kPaper) != 0;
-  if ((head & kWayMask) >= kWays || head >= 2 * kNight || (tones_said && !has_two_tones(way)) ||
+  if ((head & kWayMask) >= kWays || head >= 2 * kNight || (tones_said && way != Way::two_tones) ||
       (!tones_said && (head & kNight) != 0))
     throw IoError(IoError::Kind::malformed, "the body of this picture cannot be decoded",
                   body.empty() ? str("it is empty") : str("it begins with ", head, ", which means nothing"),
@@ -159,44 +109,32 @@ CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_
   CoordinatePicture out;
   out.size = size;
   out.channels = channels;
-  out.is_exact = !is_lossy(way);
   const auto pixels = static_cast<std::size_t>(size.width * size.height),
              numbers = pixels * static_cast<std::size_t>(channels);
   if (way == Way::raw && body.size() != numbers + 1)
     throw IoError(IoError::Kind::malformed, "the body of this picture cannot be decoded",
                   str("it has ", body.size() - 1, " levels, and not ", numbers), "copy the file again");
   RangeDecoder in(body.substr(1));
-  if (has_two_tones(way)) {
+  if (way == Way::two_tones) {
     out.tones.assign(2, std::vector<std::uint8_t>(static_cast<std::size_t>(channels)));
     for (std::size_t i = 0; i < 2; ++i)
       for (std::uint8_t& level : out.tones[i])
         level = tones_said ? ((i == 0) == ((head & kNight) == 0) ? 255 : 0)
                            : static_cast<std::uint8_t>(in.bits(8));
   }
-  std::vector<std::int32_t> expected;
-  if (has_network(way)) {
-    out.network = decode_network(in, has_two_tones(way) ? 1 : channels);
-    check_work(*out.network, size);
-    expected = out.network->draw(size);
-  }
   out.pixels.resize(numbers);
   const std::span<std::uint8_t> put(out.pixels);
   BitCoder coder(in);
-  if (has_two_tones(way)) {
+  if (way == Way::two_tones) {
     Pixels8 bits(pixels);
-    if (is_lossy(way))
-      for (std::size_t i = 0; i < pixels; ++i) bits[i] = expected[i] > 0 ? 1 : 0;
-    else
-      code_two_tones(coder, bits, size, expected, [](double) {});
+    code_two_tones(coder, bits, size, [](double) {});
     for (std::size_t i = 0; i < numbers; ++i)
       put[i] =
           out.tones[bits[i / static_cast<std::size_t>(channels)]][i % static_cast<std::size_t>(channels)];
-  } else if (is_lossy(way)) {
-    for (std::size_t i = 0; i < numbers; ++i) put[i] = level_of_output(expected[i]);
   } else if (way == Way::raw) {
     std::copy(body.begin() + 1, body.end(), put.begin());
   } else {
-    code_levels(coder, put, size, channels, expected, [](double) {});
+    code_levels(coder, put, size, channels, [](double) {});
   }
   return out;
 }

@@ -1,18 +1,14 @@
 // Pictures of a few colours as a few hundred bytes: drawings, icons, signs. Exact, pixel by pixel from what
-// is known before it (coordinate_models.h); or by a network of their coordinates alone
-// (coordinate_network.h), which can also be one of the things that the exact pixels are guessed from.
-// pack/pack_drawing.h chooses, and teaches networks.
+// is known before it (coordinate_models.h).
 // Tests: tests/codec/coordinate_codec_test.cpp, tests/fuzz/packed.cpp
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "veldt/codec/coordinate_network.h"
 #include "veldt/core/function_ref.h"
 #include "veldt/core/size.h"
 
@@ -29,18 +25,12 @@ struct CoordinatePicture {
   std::vector<std::uint8_t> pixels;  // [height, width, channels]
   Size size;
   std::int64_t channels = 0;
-  bool is_exact = true;
-  // The colours of 0 and 1 where there are only two: the network draws 0 below an output of 0, and 1 above.
-  Tones tones;
-  std::optional<CoordinateNetwork> network;
+  Tones tones;  // the colours of 0 and 1 where there are only two
 };
 
 // Decodes any bytes to some picture of this size, or throws IoError malformed; ConfigError for a size that
 // drawing_of() refuses. The same bytes are the same pixels on every machine.
 CoordinatePicture read_coordinates(std::string_view body, Size size, std::int64_t channels);
-
-// Whether a body says that it holds a network.
-bool has_network(std::string_view body);
 
 // A picture as it is written.
 struct Drawing {
@@ -51,19 +41,14 @@ struct Drawing {
   Tones tones;  // none: there are more colours
 
   bool has_two_tones() const { return !tones.empty(); }
-  std::int64_t numbers_a_pixel() const { return has_two_tones() ? 1 : channels; }
 };
 
 // Of levels [height, width, channels], 1 to 4 channels. Throws ConfigError for another number of channels,
 // and for more than kMostCoordinatePixels.
 Drawing drawing_of(std::span<const std::uint8_t> levels, Size size, std::int64_t channels);
 
-// The exact pixels as a body; if there is a network, which has numbers_a_pixel() channels, they are guessed
-// from what it says too. `heard` gets the share that is done; what it throws ends the work.
+// The pixels as a body. `heard` gets the share that is done; what it throws ends the work.
 std::string write_exactly(
-    const Drawing& drawing, const CoordinateNetwork* network = nullptr,
-    FunctionRef<void(double)> heard = [](double) {});
-// The network alone.
-std::string write_network(const Drawing& drawing, const CoordinateNetwork& network);
+    const Drawing& drawing, FunctionRef<void(double)> heard = [](double) {});
 
 }  // namespace veldt::codec

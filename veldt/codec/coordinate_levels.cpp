@@ -1,18 +1,17 @@
 // Levels of 0 to 255: whether a number is the one that its neighbours suggest, and if not, its eight bits
-// from the highest on. Each is mixed from a dozen contexts: what is beside it, above it, in the other
-// channels of the pixel, and what the network says.
+// from the highest on. Each is mixed from a dozen contexts: what is beside it, above it, and in the other
+// channels of the pixel.
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <vector>
 
 #include "veldt/codec/coordinate_models.h"
-#include "veldt/codec/coordinate_network.h"
 
 namespace veldt::codec {
 namespace {
 
-constexpr std::size_t kContextsOfLevels = 15;  // two of them are the network's
+constexpr std::size_t kContextsOfLevels = 13, kBells = 2;
 constexpr int kMostSeen = 250;
 
 std::uint32_t hash_of(std::uint32_t a, std::uint32_t b, std::uint32_t c = 0, std::uint32_t d = 0) {
@@ -109,39 +108,26 @@ std::size_t place_of(int change) {
                                Bell::kPlaces - 1);
 }
 
-// What the network says of a number, and of those to its left and above: outputs.
-struct Said {
-  std::int32_t here = 0, west = 0, north = 0;
-};
-
-// In 1/256 of a level.
-std::int32_t fine_level(std::int32_t output) {
-  return (std::clamp(output, -65536, 65536) + 65536) / 16 * 255 / 32;
-}
-
 class LevelCoder {
  public:
-  LevelCoder(BitCoder& coder, std::int64_t numbers, bool has_network)
+  LevelCoder(BitCoder& coder, std::int64_t numbers)
       : coder_(coder),
         bits_(std::clamp<int>(std::bit_width(static_cast<std::uint64_t>(numbers)) + 2, 10, 18)),
         counts_(kContextsOfLevels << bits_),
-        used_(has_network ? kContextsOfLevels : kContextsOfLevels - 2),
-        bells_(has_network ? 4 : 2),
-        is_guess_(2 * used_ + 1 + bells_.size(), 16, 4000, 6),
-        tree_(2 * used_ + 1 + bells_.size(), 4, 4000, 6) {}
+        is_guess_(kGuesses, 16, 4000, 6),
+        tree_(kGuesses, 4, 4000, 6) {}
 
-  std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel, const Said& said) {
-    contexts_of(n, channel, level_of_output(said.here));
-    stand(n, channel, said);
+  std::uint8_t code(std::uint8_t level, const Neighbours& n, std::uint32_t channel) {
+    contexts_of(n, channel);
+    stand(n, channel);
     // Often a number is as its neighbours suggest: one bit instead of eight.
     const int guess = n.median;
     const std::size_t flat =
         (n.west == n.north ? 1u : 0u) + (n.north == n.north_west ? 2u : 0u) +
         (n.north == n.north_east ? 4u : 0u) +
         (channel > 0 && n.before == n.before_west && n.before == n.before_north ? 8u : 0u);
-    const std::size_t first = 2 * used_ + 1;
-    for (std::size_t i = 0; i < bells_.size(); ++i)
-      is_guess_.guess(first + i, bells_[i][channel].logit_of_one(guess));
+    for (std::size_t i = 0; i < kBells; ++i)
+      is_guess_.guess(kFirstBell + i, bells_[i][channel].logit_of_one(guess));
     if (bit(is_guess_, flat, level == guess, 0)) {
       for (auto& bell : bells_) bell[channel].learn(guess);
       return static_cast<std::uint8_t>(guess);
@@ -149,8 +135,8 @@ class LevelCoder {
     std::uint32_t node = 1;
     for (int i = 7; i >= 0; --i) {
       const auto low = static_cast<std::int32_t>((node << (i + 1)) & 255);
-      for (std::size_t k = 0; k < bells_.size(); ++k)
-        tree_.guess(first + k, bells_[k][channel].logit(low, low + (1 << i), low + (2 << i)));
+      for (std::size_t k = 0; k < kBells; ++k)
+        tree_.guess(kFirstBell + k, bells_[k][channel].logit(low, low + (1 << i), low + (2 << i)));
       const bool one = bit(tree_, static_cast<std::size_t>(i / 2), (level >> i & 1) != 0, node);
       node = node * 2 + (one ? 1 : 0);
     }
@@ -159,7 +145,11 @@ class LevelCoder {
   }
 
  private:
-  void stand(const Neighbours& n, std::uint32_t channel, const Said& said) {
+  // Each context guesses twice; then comes a constant, then the bells.
+  static constexpr std::size_t kAlways = 2 * kContextsOfLevels, kFirstBell = kAlways + 1,
+                               kGuesses = kFirstBell + kBells;
+
+  void stand(const Neighbours& n, std::uint32_t channel) {
     const std::size_t around = place_of(
         std::abs(n.west - n.north_west) + std::abs(n.north - n.north_west) +
         (channel > 0 ? std::abs(n.before - n.before_west) + std::abs(n.before - n.before_north) : 0));
@@ -167,14 +157,9 @@ class LevelCoder {
     // The change of the channel before is likely to be this one's.
     const std::int32_t mean = (n.west + n.north) * 128;
     bells_[1][channel].stand(mean + n.before * 256 - (n.before_west + n.before_north) * 128, around);
-    if (bells_.size() == 2) return;
-    const std::int32_t here = fine_level(said.here), west = n.west * 256 - fine_level(said.west),
-                       north = n.north * 256 - fine_level(said.north);
-    bells_[2][channel].stand(here, place_of((std::abs(west) + std::abs(north)) / 256));
-    bells_[3][channel].stand(here + (west + north) / 2, around);
   }
 
-  void contexts_of(const Neighbours& n, std::uint32_t channel, int said) {
+  void contexts_of(const Neighbours& n, std::uint32_t channel) {
     const auto u = [](int v) { return static_cast<std::uint32_t>(v); };
     const auto within = [](int v) { return static_cast<std::uint32_t>(std::clamp(v, 0, 255)); };
     std::size_t i = 0;
@@ -198,14 +183,10 @@ class LevelCoder {
     put(shape);
     put(shape, u(n.north_north_east >> 6) << 2 | u(n.north_north_west >> 6), u(n.before));
     put(u(n.west >> 4) << 12 | u(n.north >> 4) << 8 | u(n.north_west >> 4) << 4 | u(n.north_east >> 4));
-    if (used_ > i) {
-      put(u(said));
-      put(u(said / 4), u(n.west / 8), u(n.north / 8));
-    }
   }
 
   bool bit(BitMixer& mixer, std::size_t choice, bool value, std::uint32_t node) {
-    for (std::size_t i = 0; i < used_; ++i) {
+    for (std::size_t i = 0; i < kContextsOfLevels; ++i) {
       const std::uint32_t at = (hashes_[i] + node * 0x9e3779b1u) * 0x2545f491u >> (32 - bits_);
       BitCount& count = counts_[(i << bits_) + at];
       found_[i] = &count;
@@ -215,18 +196,17 @@ class LevelCoder {
       mixer.guess(2 * i + 1,
                   (static_cast<std::int32_t>(count.one) - 32768) * std::min<int>(count.times, 30) >> 11);
     }
-    mixer.guess(2 * used_, 256);
+    mixer.guess(kAlways, 256);
     const bool one = coder_.code(value, mixer.mix(choice));
     mixer.learn(one);
-    for (std::size_t i = 0; i < used_; ++i) found_[i]->see(one, kMostSeen);
+    for (std::size_t i = 0; i < kContextsOfLevels; ++i) found_[i]->see(one, kMostSeen);
     return one;
   }
 
   BitCoder& coder_;
   int bits_;
   std::vector<BitCount> counts_;
-  std::size_t used_;
-  std::vector<std::array<Bell, 4>> bells_;  // each for every channel
+  std::array<std::array<Bell, 4>, kBells> bells_;  // each for every channel
   BitMixer is_guess_, tree_;
   std::array<std::uint32_t, kContextsOfLevels> hashes_{};
   std::array<BitCount*, kContextsOfLevels> found_{};
@@ -235,23 +215,15 @@ class LevelCoder {
 }  // namespace
 
 void code_levels(BitCoder& coder, std::span<std::uint8_t> levels, Size size, std::int64_t channels,
-                 Expected expected, FunctionRef<void(double)> heard) {
-  LevelCoder code(coder, size.width * size.height * channels, !expected.empty());
+                 FunctionRef<void(double)> heard) {
+  LevelCoder code(coder, size.width * size.height * channels);
   Neighbours around(levels, size, channels);
-  const auto above = static_cast<std::size_t>(size.width * channels),
-             beside = static_cast<std::size_t>(channels);
   std::size_t at = 0;
   for (std::int64_t y = 0; y < size.height; ++y) {
     for (std::int64_t x = 0; x < size.width; ++x)
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
         around.look(x, y, c);
-        Said said;
-        if (!expected.empty()) {
-          said.here = said.north = said.west = expected[at];
-          if (y > 0) said.north = expected[at - above];
-          if (x > 0) said.west = expected[at - beside];
-        }
-        levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c), said);
+        levels[at] = code.code(levels[at], around, static_cast<std::uint32_t>(c));
       }
     heard(static_cast<double>(y + 1) / static_cast<double>(size.height));
   }

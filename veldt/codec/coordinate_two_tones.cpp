@@ -1,6 +1,6 @@
 // Two tones: six contexts of the pixels above and to the left, from 4 to 22 of them as JBIG has one of 10
-// (ITU-T T.82), what drawings look like in general, and the picture's network, mixed. A context that is new
-// begins with what the smaller one says.
+// (ITU-T T.82), and what drawings look like in general, mixed. A context that is new begins with what the
+// smaller one says.
 #include <array>
 #include <bit>
 #include <optional>
@@ -110,26 +110,24 @@ class Contexts {
 // The guesses of a pixel, and how they are mixed.
 class TonePixels {
  public:
-  TonePixels(BitCoder& coder, Size size, bool has_network)
+  TonePixels(BitCoder& coder, Size size)
       : coder_(coder),
         size_(size),
         canvas_(size),
-        with_network_(12, size.width * size.height),
         taught_(std::size_t{1} << (kTaughtBits + 1)),
-        mixer_(has_network ? kGuesses : kGuesses - 2, 32, 4000, 3) {
+        mixer_(kGuesses, 32, 4000, 3) {
     for (const auto& places : kSeenPlaces) contexts_.emplace_back(places.size(), size.width * size.height);
     mixer_.set(kPrior, 25000);
     mixer_.set(kTaught, 20000);
   }
 
-  void code(std::span<std::uint8_t> pixels, Expected expected, FunctionRef<void(double)> heard) {
+  void code(std::span<std::uint8_t> pixels, FunctionRef<void(double)> heard) {
     std::size_t at = 0;
     for (std::int64_t y = 0; y < size_.height; ++y) {
       canvas_.begin_row(y);
       for (std::int64_t x = 0; x < size_.width; ++x, ++at) {
         std::uint8_t* const here = canvas_.at(x, y);
         const std::size_t choice = guess(here);
-        if (!expected.empty()) guess_by_network(choice % 16, expected[at]);
         const bool bit = coder_.code(pixels[at] != 0, mixer_.mix(choice));
         mixer_.learn(bit);
         for (std::size_t i = 0; i < asked_; ++i) counts_[i]->see(bit, kMostTimes);
@@ -141,10 +139,9 @@ class TonePixels {
   }
 
  private:
-  // The guesses by number: those of the contexts, of the prior, of the prior as it has proved so far, always
-  // 1, and of the network.
-  static constexpr std::size_t kPrior = 6, kTaught = 7, kAlways = 8, kNetworkCount = 9, kNetwork = 10,
-                               kGuesses = 11;
+  // The guesses by number: those of the contexts, of the prior, of the prior as it has proved so far, and
+  // always 1.
+  static constexpr std::size_t kPrior = 6, kTaught = 7, kAlways = 8, kGuesses = 9;
   static constexpr int kTaughtBits = 5;
   // Of a pixel around which all are alike.
   static constexpr std::int32_t kAlike = 1500;
@@ -176,13 +173,6 @@ class TonePixels {
     return near + (prior ? 16 : 0);
   }
 
-  void guess_by_network(std::size_t near, std::int32_t output) {
-    const std::int32_t level = std::clamp(output, -(1 << 17), (1 << 17) - 1);
-    const std::uint32_t step = static_cast<std::uint32_t>((level + (1 << 17)) >> 10);
-    guess_by(with_network_[step << 4 | static_cast<std::uint32_t>(near)], kNetworkCount);
-    mixer_.guess(kNetwork, level >> 6);
-  }
-
   // A count says more, the more it has seen.
   void guess_by(BitCount& count, std::size_t number) {
     mixer_.guess(number, logit_of(count.one) * (count.times + 1) / (count.times + 3));
@@ -193,7 +183,6 @@ class TonePixels {
   Size size_;
   Canvas canvas_;
   std::vector<Contexts> contexts_;
-  Contexts with_network_;
   std::vector<BitCount> taught_;
   BitMixer mixer_;
   std::array<BitCount*, 8> counts_{};
@@ -202,9 +191,9 @@ class TonePixels {
 
 }  // namespace
 
-void code_two_tones(BitCoder& coder, std::span<std::uint8_t> pixels, Size size, Expected expected,
+void code_two_tones(BitCoder& coder, std::span<std::uint8_t> pixels, Size size,
                     FunctionRef<void(double)> heard) {
-  TonePixels(coder, size, !expected.empty()).code(pixels, expected, heard);
+  TonePixels(coder, size).code(pixels, heard);
 }
 
 }  // namespace veldt::codec

@@ -8,7 +8,7 @@
 namespace veldt::codec {
 namespace {
 
-constexpr char kVersion = 2;  // also raised with the base networks
+constexpr char kVersion = 3;  // also raised with the base networks
 constexpr std::size_t kDigestBytes = 4;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 24;
 

@@ -15,7 +15,7 @@ inline constexpr std::string_view kPackedMagic = "\x89VPK";
 
 enum class Family : std::uint8_t {
   photograph,  // photograph.h
-  drawing,     // coordinate_codec.h
+  drawing,     // coordinate_codec.h: exact
 };
 
 struct PackedHeader {

@@ -89,7 +89,6 @@ Unpacked unpack(std::string_view bytes, const std::string& name, const UnpackOpt
   if (!header.complete)
     throw refuse("the file ends too early, and a drawing needs all of it", "fetch the file again");
   CoordinatePicture picture = read_drawing(header, name);
-  result.is_exact = picture.is_exact;
   result.pixels = part_of(std::move(picture.pixels), header.size.width, header.channels, part);
   return result;
 }

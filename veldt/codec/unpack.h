@@ -30,9 +30,8 @@ struct Unpacked {
   Region part;                       // all of the picture, if none was asked for
   int channels = 0;
   Family family = Family::photograph;
-  Size size;              // of the whole picture
-  double share = 1;       // of the pieces of the file that are there
-  bool is_exact = false;  // a drawing whose pixels are those that were packed
+  Size size;         // of the whole picture
+  double share = 1;  // of the pieces of the file that are there
 };
 
 // The name is for messages. Throws IoError malformed for bytes that are no packed picture, or end too early

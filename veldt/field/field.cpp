@@ -102,7 +102,14 @@ std::map<std::string, std::string> Field::metadata() const {
 
 Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata,
                           const std::string& path) {
-  if (field_kind(metadata).empty()) throw malformed(path, "its metadata does not say so");
+  if (field_kind(metadata).empty()) {
+    // Other files that Veldt writes: trained networks, known ones, priors.
+    if (const auto kind = metadata.find("kind"); kind != metadata.end() && kind->second.starts_with("veldt."))
+      throw IoError(IoError::Kind::malformed, str(path, " is not a field"),
+                    "it holds a network of another kind, which draws no picture",
+                    "give a file that veldt fit wrote; veldt predict and veldt eval use other networks");
+    throw malformed(path, "its metadata does not say so");
+  }
   const auto version = metadata.find("format_version"), options = metadata.find("options");
   if (version == metadata.end() || options == metadata.end())
     throw malformed(path, "its metadata lacks the format version or the options");

@@ -11,10 +11,9 @@
 
 namespace veldt::pack {
 
-// The network of the body as a SIREN in f32, and of an exact picture the closing that makes its pixels exact
-// (field/closing.h). Without a network, and of exact pixels of two tones, it is the closing alone, which is
-// cubic convolution between the pixels: a fit of the pixels draws smoother contours. Takes some ten samples
-// of memory a pixel.
+// The closing that makes its pixels exact (field/closing.h), on a network that says nothing: cubic
+// convolution between the pixels. A fit of the pixels draws smoother contours. Takes some ten samples of
+// memory a pixel.
 field::ImageField field_of(const codec::CoordinatePicture& picture);
 
 // Of a packed picture, by the bytes of its file; the name is for messages. A photograph is the closing alone:

@@ -112,10 +112,29 @@ Learner::Learner(Size size, const std::vector<std::uint8_t>& pixels)
     levels_.back().features = planes(kLevels - l, levels_.back().size);
     levels_.back().d_features = planes(kLevels - l, levels_.back().size);
   }
+  look_at(pixels);
+}
+
+void Learner::look_at(const std::vector<std::uint8_t>& pixels) {
   std::size_t i = 0;
-  for (std::int64_t y = 0; y < size.height; ++y)
-    for (std::int64_t x = 0; x < size.width; ++x)
+  for (std::int64_t y = 0; y < size_.height; ++y)
+    for (std::int64_t x = 0; x < size_.width; ++x)
       for (Plane& plane : target_) plane.row(y)[x] = static_cast<float>(pixels[i++]) / 255.0f;
+}
+
+void Learner::begin_with(int level, std::span<const float> latents) {
+  Plane& to = levels_[static_cast<std::size_t>(level)].latents;
+  for (std::int64_t y = 0; y < to.height(); ++y)
+    std::copy_n(latents.data() + y * to.width(), to.width(), to.row(y));
+}
+
+std::vector<float> Learner::gradient(int level) const {
+  const Level& from = levels_[static_cast<std::size_t>(level)];
+  std::vector<float> gradient;
+  for (std::int64_t y = 0; y < from.size.height; ++y)
+    for (std::int64_t x = 0; x < from.size.width; ++x)
+      gradient.push_back(from.d_rounded.row(y)[x] * from.slopes.row(y)[x]);
+  return gradient;
 }
 
 void Learner::round(const Rounding& how) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "veldt/codec/latents.h"
@@ -25,7 +26,14 @@ class Learner {
   // Bytes [height][width][3], red first. All latents begin at 0.
   Learner(Size size, const std::vector<std::uint8_t>& pixels);
 
+  // Another picture of this size.
+  void look_at(const std::vector<std::uint8_t>& pixels);
+
   Size size() const { return size_; }
+  // A level's latents row by row, as many as the level has; and their gradients, as differentiate() computed
+  // them last with soft rounding.
+  void begin_with(int level, std::span<const float> latents);
+  std::vector<float> gradient(int level) const;
   double pixels() const { return static_cast<double>(size_.width) * static_cast<double>(size_.height); }
   // The cost of what the latents are rounded to. The same bits on any number of threads.
   Cost measure(const codec::Networks<float>& networks, const Rounding& how);

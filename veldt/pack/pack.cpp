@@ -86,10 +86,10 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
        (pixels <= kMostTriedPixels && (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
-    exact = pack_drawing(dense, {}, [&](double share) {
-      return heard({.step = std::llround(share * static_cast<double>(size.height)),
-                    .steps = size.height,
-                    .exact = true});
+    exact = pack_drawing(dense, [&](double share) {
+      heard({.step = std::llround(share * static_cast<double>(size.height)),
+             .steps = size.height,
+             .exact = true});
     });
   const auto drawing = [&]() -> Packed {
     return {write_packed(codec::Family::drawing, size, static_cast<int>(channels), exact),

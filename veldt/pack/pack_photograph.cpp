@@ -1,5 +1,6 @@
-// The loss is error + lambda * bits a pixel. lambda follows the size that was asked for, the rates fall along
-// a cosine, and the rounding of the latents becomes harder (C3: Kim et al. 2023; Cool-chic 4).
+// Latents begin as the analysis finds them. The loss is error + lambda * bits a pixel. lambda follows the
+// size that was asked for, the rates fall along a cosine, and the rounding of the latents becomes harder (C3:
+// Kim et al. 2023; Cool-chic 4).
 #include "veldt/pack/pack_photograph.h"
 
 #include <algorithm>
@@ -7,11 +8,16 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <optional>
 
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/photograph.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/shape.h"
+#include "veldt/pack/analysis.h"
 #include "veldt/pack/learner.h"
 #include "veldt/pack/network_adam.h"
 #include "veldt/pack/network_coding.h"
@@ -23,18 +29,40 @@ using codec::kNumbers;
 using codec::Networks;
 
 constexpr double kLatentRate = 0.12, kNetworkRate = 6e-3;
+constexpr double kWarmUp = 20;  // steps
 // A change of a number of the networks by d is taken to cost kChangeBits log(1 + d / kSmallChange) bits.
 constexpr float kChangeBits = 4, kSmallChange = 0.05f;
 // Shares of the steps: after the first the networks are as the file has them, and the latents alone learn;
 // between the others lambda follows the size.
-constexpr double kFrozen = 0.6, kSteersFrom = 0.1, kSteersUpTo = 0.92;
+constexpr double kFrozen = 0.7, kSteersFrom = 0.1, kSteersUpTo = 0.95;
+// What learning changes usually: decibels, and the bits for the same.
+constexpr double kUsualGain = 1, kUsualGrowth = 1.1;
+constexpr double kFarther = 4;       // times a base network's lambda: where lambda begins at most
 constexpr std::int64_t kLooks = 60;  // at the size on the way
-constexpr double kGain = 0.2;
+constexpr double kGain = 0.3;
 constexpr int kUsualShift = 7;
 constexpr double kLeastLambda = 1e-6, kMostLambda = 0.1;
 
-// What the base networks were learned at.
-constexpr std::array<double, codec::kBaseNetworks> kBaseLambdas = {1e-3, 1.6e-2, 2e-4};
+// [1, 3, h, w], 0 to 1: the picture, with its edges repeated up to multiples of 64.
+Tensor padded(Size size, const std::vector<std::uint8_t>& pixels) {
+  constexpr std::int64_t kMultiple = std::int64_t{1} << (codec::kLevels - 1);
+  const auto more = [](std::int64_t n) { return (n + kMultiple - 1) / kMultiple * kMultiple - n; };
+  const Tensor bytes = Tensor::from<std::uint8_t>({size.height, size.width, 3}, std::span(pixels));
+  const Tensor picture = unsqueeze(permute(to(bytes, DType::f32) / 255.0, {2, 0, 1}), 0);
+  return pad(contiguous(picture), {0, more(size.width), 0, more(size.height)}, PadMode::replicate);
+}
+
+// The values, one for each of the base networks, are usually larger where lambda is smaller. Where a line
+// through the one nearest 0 and the next on the other side of 0 is 0, near that base: odd pictures have
+// values in another order.
+double lambda_where_zero(const std::array<double, codec::kBaseNetworks>& values) {
+  const auto* nearest = std::ranges::min_element(values, {}, [](double v) { return std::abs(v); });
+  const auto i = static_cast<std::size_t>(nearest - values.begin());
+  const std::size_t j = values[i] < 0 ? std::min(i + 1, values.size() - 1) : i - std::min<std::size_t>(i, 1);
+  const double apart = std::log(kBaseLambdas[i] / kBaseLambdas[j]);
+  const double slope = i == j ? -1.0 : std::clamp((values[i] - values[j]) / apart, -2.0, -0.3);
+  return kBaseLambdas[i] * std::exp(std::clamp(-values[i] / slope, -std::log(kFarther), std::log(kFarther)));
+}
 
 int nearest_base(double lambda) {
   const auto apart = [&](double of) { return std::abs(std::log(of / lambda)); };
@@ -50,23 +78,20 @@ double decibels(double square_error) {
 class Packer {
  public:
   Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options)
-      : options_(options),
-        learner_(size, pixels),
-        // Where a bit a pixel costs about as much as pictures of this size usually gain by it.
-        lambda_(std::clamp(options.psnr ? 4 * std::pow(10, -*options.psnr / 10)
-                                        : 4e-4 * std::pow(options.bits_a_pixel, -1.6),
-                           kLeastLambda, kMostLambda)),
-        base_(nearest_base(lambda_)),
-        networks_(codec::to_floats(codec::base_networks(base_))) {}
+      : options_(options), learner_(size, pixels) {
+    begin(pixels);
+  }
 
   void learn(FunctionRef<bool(const PackProgress&)> heard) {
     NetworkAdam adam;
     const Networks<float> base = networks_;
     for (std::int64_t s = 0; s < options_.steps; ++s) {
       const double done = static_cast<double>(s) / static_cast<double>(options_.steps);
-      const double falling = std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.003);
+      // The first steps of Adam are as large for numbers that are right as for those that are not.
+      const double warm = std::min(1.0, static_cast<double>(s + 1) / kWarmUp);
+      const double falling = warm * std::max(0.5 * (1 + std::cos(std::numbers::pi * done)), 0.003);
       Rounding how;
-      how.temperature = static_cast<float>(0.35 - 0.27 * done);
+      how.temperature = static_cast<float>(0.4 - 0.3 * done);
       how.noise = static_cast<float>(0.22 - 0.07 * done);
       how.seed = options_.seed + static_cast<std::uint32_t>(s);
       if (!coded_ && done >= kFrozen) freeze();
@@ -93,6 +118,38 @@ class Packer {
   }
 
  private:
+  // With the latents that the analysis finds for the base networks whose file would be nearest to what is
+  // asked for.
+  void begin(const std::vector<std::uint8_t>& pixels) {
+    const NoGrad off;
+    const Analysis& analysis = learned_analysis();
+    const std::vector<Tensor> features = analysis.features(padded(learner_.size(), pixels));
+    std::array<double, codec::kBaseNetworks>
+        sizes;  // logarithms of sizes or qualities, beside those asked for
+    for (int base = 0; base < codec::kBaseNetworks; ++base) {
+      begin_with(analysis.latents(features, base));
+      const Cost cost = learner_.measure(codec::to_floats(codec::base_networks(base)), {.soft = false});
+      sizes[static_cast<std::size_t>(base)] =
+          options_.psnr ? -std::log(std::max(cost.square_error, 1e-9)) -
+                              (*options_.psnr - kUsualGain) / 10 * std::numbers::ln10
+                        : std::log(std::max(cost.bits, 1.0) / learner_.pixels() /
+                                   (kUsualGrowth * options_.bits_a_pixel));
+    }
+    lambda_ = lambda_where_zero(sizes);
+    base_ = nearest_base(lambda_);
+    networks_ = codec::to_floats(codec::base_networks(base_));
+    begin_with(analysis.latents(features, base_));
+  }
+
+  void begin_with(const std::vector<Tensor>& latents) {
+    for (int l = 0; l < codec::kLevels; ++l) {
+      const Size size = codec::level_size(learner_.size(), l);
+      const Tensor part = contiguous(
+          narrow(narrow(latents[static_cast<std::size_t>(l)], 0, 0, size.height), 1, 0, size.width));
+      learner_.begin_with(l, {part.data<float>(), static_cast<std::size_t>(part.numel())});
+    }
+  }
+
   // What a file would take for the changes from the base belongs to the loss: without it they take more than
   // they gain.
   void add_cost_of_changes(const Networks<float>& base, Networks<float>& gradient) const {
@@ -104,8 +161,15 @@ class Packer {
     }
   }
 
+  // Where a quality is asked for, lambda may be larger by now than one that is worth the networks' changes to
+  // it.
   void freeze() {
-    coded_ = code_networks(base_, networks_, learner_, lambda_);
+    const double least = options_.psnr ? std::min(*options_.psnr, psnr_) - 1 : 0;
+    for (;; lambda_ /= 4) {
+      coded_ = code_networks(base_, networks_, learner_, lambda_);
+      const Cost cost = learner_.measure(codec::to_floats(coded_->networks), {.soft = false});
+      if (!options_.psnr || decibels(cost.square_error) >= least || lambda_ < 4 * kLeastLambda) break;
+    }
     networks_ = codec::to_floats(coded_->networks);
     network_bits_ = coded_->bits;
   }
@@ -133,8 +197,8 @@ class Packer {
 
   PhotographOptions options_;
   Learner learner_;
-  double lambda_;
-  int base_;
+  double lambda_ = 0;
+  int base_ = 0;
   Networks<float> networks_;
   double network_bits_ = 0;    // about, until they are coded
   double bpp_ = 0, psnr_ = 0;  // of the last look

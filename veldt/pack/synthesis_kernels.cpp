@@ -281,6 +281,33 @@ HWY_INLINE void convolution_gradient(const std::vector<Plane>& in, const std::ve
     }
 }
 
+// What the edges that were repeated around a row of the inputs gave, add(x, i, gradient): a pixel of an edge
+// was read in place of those beside it.
+template <int kIn, int kOut, class Add>
+void gradients_of_repeated(const std::vector<Plane>& d_out, std::int64_t y,
+                           const float (&weights)[kOut][kIn][kTaps], Add&& add) {
+  const std::int64_t width = d_out[0].width(), height = d_out[0].height();
+  // Of a place beside the picture.
+  const auto give = [&](std::int64_t px, std::int64_t py, std::int64_t x) {
+    for (int i = 0; i < kIn; ++i) {
+      float sum = 0;
+      for (int t = 0; t < kTaps; ++t) {
+        const std::int64_t ox = px - (t % 3 - 1), oy = py - (t / 3 - 1);
+        if (ox < 0 || ox >= width || oy < 0 || oy >= height) continue;
+        for (int o = 0; o < kOut; ++o)
+          sum += weights[o][i][t] * d_out[static_cast<std::size_t>(o)].row(oy)[ox];
+      }
+      add(x, i, sum);
+    }
+  };
+  for (std::int64_t py = y - 1; py <= y + 1; ++py) {
+    if (std::clamp<std::int64_t>(py, 0, height - 1) != y) continue;
+    give(-1, py, 0);
+    give(width, py, width - 1);
+    for (std::int64_t x = 0; py != y && x < width; ++x) give(x, py, x);
+  }
+}
+
 void close_gradients(const std::vector<Plane>& detail, const std::vector<Plane>& d_out, std::int64_t y0,
                      std::int64_t y1, const Network& n, std::vector<Plane>& d_detail, Network* gradient) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
@@ -296,6 +323,11 @@ void close_gradients(const std::vector<Plane>& detail, const std::vector<Plane>&
           store(hn::IfThenElseZero(hn::And(inside, hn::Gt(load(detail[i].row(y) + x), set(0))), d[i]),
                 d_detail[i].row(y) + x);
       }
+    for (std::int64_t y = y0; y < y1; ++y)
+      gradients_of_repeated<kDetail, kColours>(d_out, y, n.close, [&](std::int64_t x, int i, float d) {
+        const auto channel = static_cast<std::size_t>(i);
+        if (detail[channel].row(y)[x] > 0) d_detail[channel].row(y)[x] += d;
+      });
   });
 }
 
@@ -314,6 +346,10 @@ void detail_gradients(const std::vector<Plane>& colours, const std::vector<Plane
         for (std::size_t c = 0; c < kColours; ++c)
           store(hn::IfThenElseZero(inside, d[c]), d_colours[c].row(y) + x);
       }
+    for (std::int64_t y = y0; y < y1; ++y)
+      gradients_of_repeated<kColours, kDetail>(d_detail, y, n.detail, [&](std::int64_t x, int i, float d) {
+        d_colours[static_cast<std::size_t>(i)].row(y)[x] += d;
+      });
   });
 }
 

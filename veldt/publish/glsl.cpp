@@ -7,6 +7,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/escape.h"
+#include "veldt/publish/literals.h"
 
 namespace veldt::publish {
 namespace {
@@ -35,14 +36,8 @@ constexpr const char* kWave = R"(vec4 wave(vec4 x, float shift) {
 }
 )";
 
-std::string number(double x) {
-  std::string text = fmt::format("{:.9g}", x);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
 std::string activation(const Parts& parts, const char* name, double omega) {
-  const std::string w = number(omega);
+  const std::string w = decimal(omega);
   std::string body;
   switch (parts.options.activation) {
     case field::Activation::siren: body = fmt::format("return wave({} * z, 0.0);", w); break;
@@ -54,7 +49,7 @@ std::string activation(const Parts& parts, const char* name, double omega) {
     case field::Activation::gauss: body = fmt::format("vec4 s = {} * z; return exp(-s * s);", w); break;
     case field::Activation::wire:
       body = fmt::format("vec4 s = {} * z; return wave({} * z, 0.5) * exp(-s * s);",
-                         number(parts.options.scale), w);
+                         decimal(parts.options.scale), w);
       break;
   }
   return fmt::format("vec4 {}(vec4 z) {{ {} }}\n", name, body);
@@ -131,7 +126,7 @@ class Features {
       for (int k = 0; k < octaves; ++k) {
         const std::string name = fmt::format("o{}_{}_{}", index, shift[2], k);
         text_ += fmt::format("  vec4 {} = wave(vec4(c, c) * {}, {});\n", name,
-                             number(3.14159265358979324 * static_cast<double>(1 << k)), shift);
+                             decimal(3.14159265358979324 * static_cast<double>(1 << k)), shift);
         add(name + ".x");
         add(name + ".y");
       }
@@ -233,7 +228,7 @@ std::string array(const std::string& name, const std::vector<float>& numbers) {
     text += "vec4(";
     for (std::size_t k = 0; k < 4; ++k)
       text += fmt::format("{}{}", k > 0 ? "," : "",
-                          number(4 * i + k < numbers.size() ? numbers[4 * i + k] : 0.0));
+                          decimal(4 * i + k < numbers.size() ? numbers[4 * i + k] : 0.0));
     text += ")";
   }
   return text + ");\n";
@@ -325,17 +320,17 @@ std::string glsl(const field::Field& field, const std::string& title) {
     text += array("kClosing", widened(parts.closing, channels, 4)) + "#define C(i) kClosing[i]\n";
   text += glsl_levels(parts);
   text += fmt::format("vec3 field(vec2 p) {{\n  vec2 place = p * vec2({}, {});\n",
-                      number(static_cast<double>(o.columns())), number(static_cast<double>(o.rows())));
+                      decimal(static_cast<double>(o.columns())), decimal(static_cast<double>(o.rows())));
   if (o.squares) {
-    text +=
-        fmt::format("  place = clamp(floor(place), vec2(0.0), vec2({}, {})) + 0.5;\n",
-                    number(static_cast<double>(o.columns() - 1)), number(static_cast<double>(o.rows() - 1)));
-    text += fmt::format("  p = place / vec2({}, {});\n", number(static_cast<double>(o.columns())),
-                        number(static_cast<double>(o.rows())));
+    text += fmt::format("  place = clamp(floor(place), vec2(0.0), vec2({}, {})) + 0.5;\n",
+                        decimal(static_cast<double>(o.columns() - 1)),
+                        decimal(static_cast<double>(o.rows() - 1)));
+    text += fmt::format("  p = place / vec2({}, {});\n", decimal(static_cast<double>(o.columns())),
+                        decimal(static_cast<double>(o.rows())));
   }
-  text +=
-      fmt::format("  vec4 level = levels(p * vec2({}, {}) + vec2({}, {}), place, 1.0);\n",
-                  number(parts.x_scale), number(parts.y_scale), number(parts.x_shift), number(parts.y_shift));
+  text += fmt::format("  vec4 level = levels(p * vec2({}, {}) + vec2({}, {}), place, 1.0);\n",
+                      decimal(parts.x_scale), decimal(parts.y_scale), decimal(parts.x_shift),
+                      decimal(parts.y_shift));
   return text + (o.channels < 3 ? "  return level.xxx;\n}\n" : "  return level.xyz;\n}\n");
 }
 

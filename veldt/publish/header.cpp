@@ -8,6 +8,7 @@
 #include <functional>
 #include <string_view>
 
+#include "veldt/publish/literals.h"
 #include "veldt/publish/parts.h"
 
 namespace veldt::publish {
@@ -17,13 +18,6 @@ namespace {
 constexpr std::int64_t kMostReadable = 20000;
 // Characters of a literal, of which compilers promise to take 65,536, and zeros in a row that end one.
 constexpr std::size_t kLiteral = 6 * 2000, kZeros = 64;
-
-// Exact, and short.
-std::string float_literal(float x) {
-  std::string text = fmt::format("{:.9g}", x);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + "f";
-}
 
 std::string readable(const std::string& name, const std::vector<float>& numbers) {
   std::string text = fmt::format("inline constexpr float {}[] = {{", name);

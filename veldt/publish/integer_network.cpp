@@ -283,7 +283,6 @@ class IntegerBuilder {
     const IntegerValue numbers = out_.values[value];
     IntegerStep step{.kind = Kind::bytes, .layer = "bytes for " + taker, .from = {value}, .to = 0};
     add_multiplier(step, numbers.scale / static_cast<double>(format.scale), taker);
-    step.high = 255;
     step.to = new_value(numbers.shape, format, 0);
     converted_.push_back({{node, format}, step.to});
     out_.steps.push_back(std::move(step));

@@ -12,6 +12,7 @@
 #include "veldt/io/digest.h"
 #include "veldt/publish/header.h"
 #include "veldt/publish/integer_network.h"
+#include "veldt/publish/literals.h"
 
 namespace veldt::publish {
 namespace {
@@ -162,13 +163,11 @@ std::string literal(const std::string& text) {
   return out + '"';
 }
 
-std::string exact_float(double x) {
+std::string finite_literal(double x) {
   if (!std::isfinite(static_cast<float>(x)))
     throw ConfigError("a header cannot be written", str("one of its scales would be ", x),
                       "give data whose columns vary, and quantize the network again");
-  std::string text = fmt::format("{:.9g}", static_cast<double>(static_cast<float>(x)));
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + "f";
+  return float_literal(static_cast<float>(x));
 }
 
 template <class T> std::string listed(const std::vector<T>& numbers) {
@@ -221,8 +220,8 @@ std::string beginning(const IntegerNetwork& n, const NetworkHeaderOptions& o, co
       input.shape.rank() > 1 ? ", one plane for each channel" : "", plain(o.level_words, 1000),
       in_words(output.shape), n.constants, n.multiplies,
       scores.empty() ? "" : "// Scores of the network that this was made of:\n" + scores, input.numel(),
-      input.shape[0], output.numel(), exact_float(output.scale * o.output_gain), exact_float(o.output_offset),
-      n.arena / 4);
+      input.shape[0], output.numel(), finite_literal(output.scale * o.output_gain),
+      finite_literal(o.output_offset), n.arena / 4);
 }
 
 std::string ending(const IntegerNetwork& n, const NetworkHeaderOptions& o, const std::string& name) {
@@ -355,7 +354,7 @@ class NetworkHeaderWriter {
     std::string text;
     for (std::int64_t c = 0; c < channels(); ++c) {
       const double x = given[given.size() == 1 ? 0 : static_cast<std::size_t>(c)] / input().scale;
-      text += (c == 0 ? "" : c % 8 == 0 ? ",\n    " : ", ") + exact_float(is_gain ? x : x + input().zero);
+      text += (c == 0 ? "" : c % 8 == 0 ? ",\n    " : ", ") + finite_literal(is_gain ? x : x + input().zero);
     }
     return text;
   }

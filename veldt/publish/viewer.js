@@ -46,9 +46,10 @@ const wholly = () => {
 };
 new ResizeObserver(() => {
   const ratio = devicePixelRatio || 1, box = stage.getBoundingClientRect();
+  const isWhole = isFirst || view.scale === Math.min(1, fits());
   canvas.width = Math.max(1, Math.round(box.width * ratio));
   canvas.height = Math.max(1, Math.round(box.height * ratio));
-  if (isFirst) wholly();
+  if (isWhole) wholly();
   else settle();
   isFirst = false;
 }).observe(stage);
