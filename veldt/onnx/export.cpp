@@ -113,12 +113,10 @@ std::uint64_t write_data(const std::string& path, const TracedGraph& graph, cons
   return bytes;
 }
 
-// Where numbers become bytes, one at a half may become the byte beside it.
 double allowed_difference(const ExportOptions& options, const TracedGraph& graph) {
-  constexpr double kBytes = 0.02;
   const bool rounds = std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                   [](const TracedNode& n) { return n.op == "QuantizeLinear"; });
-  return rounds ? std::max(options.tolerance, kBytes) : options.tolerance;
+  return options.tolerance.value_or(rounds ? 0.02 : 1e-4);
 }
 
 class Export {
