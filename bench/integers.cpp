@@ -111,21 +111,23 @@ void compare(const Case& c) {
 // What kernels, and oneDNN's for floats, may use; "best": all that the processor has.
 struct Allowed {
   const char *name, *set, *onednn;
-  const cpu::Int8Kernels* kernels;
+  const cpu::Int8Kernels* (*kernels)();
 };
 
+const cpu::Int8Kernels* pairs() { return &cpu::portable_int8_kernels(); }
+
 bool allow(const std::string& name) {
-  const Allowed all[] = {{"VNNI", "AVX3", "AVX512_CORE", cpu::vnni_int8_kernels()},
-                         {"AVX3", "AVX3", "AVX512_CORE", &cpu::portable_int8_kernels()},
-                         {"AVX-VNNI", "AVX2", "AVX2", cpu::avx_vnni_int8_kernels()},
-                         {"AVX2", "AVX2", "AVX2", &cpu::portable_int8_kernels()},
-                         {"SSE4", "SSE4", "SSE41", &cpu::portable_int8_kernels()}};
+  const Allowed all[] = {{"VNNI", "AVX3", "AVX512_CORE", cpu::vnni_int8_kernels},
+                         {"AVX3", "AVX3", "AVX512_CORE", pairs},
+                         {"AVX-VNNI", "AVX2", "AVX2", cpu::avx_vnni_int8_kernels},
+                         {"AVX2", "AVX2", "AVX2", pairs},
+                         {"SSE4", "SSE4", "SSE41", pairs}};
   if (name == "best") return true;
   for (const Allowed& a : all)
     for (const auto there : cpu::instruction_sets())
-      if (name == a.name && std::string(cpu::name_of(there)) == a.set && a.kernels) {
+      if (name == a.name && std::string(cpu::name_of(there)) == a.set && a.kernels()) {
         cpu::use_instruction_set(there);
-        cpu::use_int8_kernels(a.kernels);
+        cpu::use_int8_kernels(a.kernels());
         setenv("ONEDNN_MAX_CPU_ISA", a.onednn, 1);  // which it reads once, at its first call
         return true;
       }

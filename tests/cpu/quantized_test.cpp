@@ -67,6 +67,12 @@ TEST(Int8Product, EachKernelSumsExactly) {
               ASSERT_EQ(c[at], sums[at]) << name << " depth " << depth << " row " << r << " of " << rows
                                          << " column " << j << " of " << columns;
             }
+          // Nothing beyond the columns that it computes at a time.
+          const std::int64_t step = cpu::int8_kernels(depth).columns;
+          for (std::int64_t r = 0; cpu::int8_kernels(depth).wide_product && r < kBlock; ++r)
+            for (std::int64_t j = r < rows ? (columns + step - 1) / step * step : 0; j < kBlock; ++j)
+              ASSERT_EQ(c[static_cast<std::size_t>(r * kBlock + j)], -1)
+                  << name << " row " << r << " of " << rows << " column " << j << " of " << columns;
         }
     });
   }

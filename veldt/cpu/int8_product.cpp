@@ -92,6 +92,9 @@ void wide_product(const std::int16_t* a, std::int64_t a_row, std::int64_t rows, 
   }
 }
 
+// Of a step of wide_product().
+std::int64_t wide_step() { return 2 * static_cast<std::int64_t>(hn::Lanes(D32())); }
+
 void widen(const std::uint8_t* from, std::int64_t n, std::int16_t* to) {
   const hn::CappedTag<std::int16_t, 32> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
@@ -195,6 +198,7 @@ HWY_AFTER_NAMESPACE();
 namespace veldt::cpu {
 namespace {
 VELDT_EXPORT(wide_product);
+VELDT_EXPORT(wide_step);
 VELDT_EXPORT(widen);
 VELDT_EXPORT(range);
 VELDT_EXPORT(bytes);
@@ -225,9 +229,13 @@ const Int8Kernels& best_kernels(std::int64_t terms) {
 }  // namespace
 
 const Int8Kernels& portable_int8_kernels() {
-  static constexpr Int8Kernels kernels{"pairs of 16 bits", 2,       kWideColumns, nothing_to_begin,
-                                       nothing_to_begin,   nullptr, dispatched};
-  return kernels;
+  static constexpr auto of = [](std::int64_t columns) {
+    return Int8Kernels{"pairs of 16 bits", 2,       columns,   nothing_to_begin,
+                       nothing_to_begin,   nullptr, dispatched};
+  };
+  static constexpr Int8Kernels kernels[] = {of(8), of(16), of(32)};
+  const std::int64_t columns = VELDT_DISPATCH(wide_step)();
+  return kernels[columns / kWideColumns];
 }
 
 void use_int8_kernels(const Int8Kernels* kernels) { g_kernels.store(kernels, std::memory_order_relaxed); }

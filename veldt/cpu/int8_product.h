@@ -15,7 +15,7 @@ inline constexpr std::int64_t kInt8Depth = 64;  // terms are multiples of it, fi
 struct Int8Kernels {
   const char* name;
   std::int64_t step;     // `depth` below is a multiple of it
-  std::int64_t columns;  // so many at least are computed at a time
+  std::int64_t columns;  // so many are computed at a time
   // Around products of a thread.
   void (*begin)();
   void (*end)();
@@ -24,13 +24,13 @@ struct Int8Kernels {
   // 32 rows of `a`, up to a multiple of kInt8Depth bytes each.
   void (*product)(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
                   const std::int8_t* panel, std::int32_t* c);
-  // The same of terms of 16 bits, which have been bytes, for the first `columns` columns and up to 15 more.
-  // panel: [2][panel_depth / 2][16][2].
+  // The same of terms of 16 bits, which have been bytes, for the first `columns` columns of 32, rounded up to
+  // a multiple of the member of that name; of c it writes no others. panel: [2][panel_depth / 2][16][2].
   void (*wide_product)(const std::int16_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t columns,
                        std::int64_t depth, const std::int16_t* panel, std::int64_t panel_depth,
                        std::int32_t* c);
 };
-inline constexpr std::int64_t kWideColumns = 16;
+inline constexpr std::int64_t kWideColumns = 16;  // of half a panel
 
 // The best for sums of so many terms by the instruction set in use, or those that use_int8_kernels() has set.
 const Int8Kernels& int8_kernels(std::int64_t terms);
@@ -40,7 +40,7 @@ void use_int8_kernels(const Int8Kernels* kernels);
 const Int8Kernels* amx_int8_kernels();
 const Int8Kernels* vnni_int8_kernels();
 const Int8Kernels* avx_vnni_int8_kernels();  // of processors without AVX-512
-const Int8Kernels& portable_int8_kernels();  // by pairs of 16 bits
+const Int8Kernels& portable_int8_kernels();  // by pairs of 16 bits, of the instruction set in use
 // Bytes as terms of 16 bits; may read and write up to a multiple of 32.
 void widen_bytes(const std::uint8_t* from, std::int64_t n, std::int16_t* to);
 
