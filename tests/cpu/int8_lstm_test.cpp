@@ -10,6 +10,7 @@
 #include "tests/support/views.h"
 #include "veldt/core/quantized.h"
 #include "veldt/cpu/cpu_backend.h"
+#include "veldt/cpu/int8_weights.h"
 
 namespace veldt {
 namespace {
@@ -32,7 +33,7 @@ class Int8Lstm {
         scale_(Array<float>::random({4 * c.hidden}, 6, 0.001, 0.002)),
         input_({2}, {2.0F / 255, 128}),
         out_({c.time, c.n, c.hidden}),
-        last_({c.n, c.hidden}) {
+        last_({c.n, c.hidden}, -7) {
     for (std::int64_t i = 0; i < c.hidden; ++i) w_[i] = -128, w_[c.hidden + i] = 127;  // the ends
     for (std::int64_t i = 0; i < c.hidden; ++i) h_[i] = i % 2 == 0 ? -1.01F : 1.0F;    // bytes 0 and 255
   }
@@ -47,6 +48,9 @@ class Int8Lstm {
     all.insert(all.end(), last_.values().begin(), last_.values().end());
     return all;
   }
+
+  // The cell that it begins with.
+  std::vector<float> before() { return {cell_.values().begin(), cell_.values().end()}; }
 
   // The largest difference from plain sums in double, where each step begins with the state that run() gave.
   double error() {
@@ -116,6 +120,33 @@ TEST(Int8Lstm, IsThePlainFormulaWithExactSums) {
         EXPECT_LT(threads == 1 ? lstm.error() : 0, 2e-6) << name << " of " << c.hidden;
       }
     });
+}
+
+TEST(Int8Lstm, OfNoStepsLeavesTheCellAsItWas) {
+  Int8Lstm lstm({0, 5, 7});
+  EXPECT_EQ(lstm.run(), lstm.before());
+}
+
+// Steps with lengths, or that are learned, multiply each by itself, by weights in another order.
+TEST(Int8Weights, AreKeptInEachOrder) {
+  const std::int64_t hidden = 5;
+  Array<std::int8_t> w = Array<std::int8_t>::random({4 * hidden, hidden}, 1, -127, 128);
+  Array<float> scale({4 * hidden}, 0.5F);
+  const View rows{nullptr, DType::u8, {3, hidden}, {hidden, 1}},
+      sums{nullptr, DType::f32, {3, 4 * hidden}, {4 * hidden, 1}};
+  const ConvSizes sizes({.dims = 0}, ConvViews(ConvPart::output, rows, w.view(), sums));
+  const cpu::Int8Kernels& kernels = cpu::int8_kernels(hidden);
+  QuantizedConv layer;
+  const auto kept = [&](bool by_gates) {
+    return cpu::kept_weights(layer, sizes, {&kernels, 1, by_gates}, w.view(), scale.view(), nullptr);
+  };
+  const auto plain = kept(false), by_gates = kept(true);
+  EXPECT_TRUE(plain != by_gates);
+  EXPECT_TRUE(kept(false) == plain);
+  EXPECT_TRUE(kept(true) == by_gates);
+  ++layer.state;
+  EXPECT_TRUE(kept(true) != by_gates);
+  EXPECT_TRUE(kept(false) != plain);
 }
 
 }  // namespace

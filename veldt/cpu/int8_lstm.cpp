@@ -218,8 +218,8 @@ class Int8Lstm {
 void lstm_quantized(const QuantizedConv& layer, bool reverse, const View& inputs, const View& w,
                     const View& scale, const View* bias, const View& input, const View& h, const View& c,
                     const View& out, const View& cell) {
-  if (numel(out.shape) == 0) return;
   std::copy_n(c.as<const float>(), numel(c.shape), cell.as<float>());
+  if (numel(out.shape) == 0) return;
   Int8Lstm(layer, reverse, inputs, w, scale, bias, input, out, cell).run(h.as<const float>());
 }
 

@@ -150,13 +150,16 @@ Int8Finish PackedInt8::finish(std::int64_t at, float low, float high) const {
 std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s,
                                                const Int8Form& form, const View& w, const View& scale,
                                                const View* bias) {
+  using Forms = std::vector<std::shared_ptr<const PackedInt8>>;
   const std::scoped_lock lock(layer.kept->mutex);
-  const auto made = std::static_pointer_cast<const PackedInt8>(layer.kept->made);
-  if (!made || layer.kept->state != layer.state || made->form != form) {
-    layer.kept->made = Packing(s, form, w).of(scale, bias);
+  auto forms = std::static_pointer_cast<Forms>(layer.kept->made);
+  if (!forms || layer.kept->state != layer.state) {
+    layer.kept->made = forms = std::make_shared<Forms>();
     layer.kept->state = layer.state;
   }
-  return std::static_pointer_cast<const PackedInt8>(layer.kept->made);
+  for (const auto& made : *forms)
+    if (made->form == form) return made;
+  return forms->emplace_back(Packing(s, form, w).of(scale, bias));
 }
 
 }  // namespace veldt::cpu

@@ -58,7 +58,9 @@ struct PackedInt8 {
   Int8Finish finish(std::int64_t at, float low, float high) const;
 };
 
-// Those of a layer, made at its first call or after its weights have changed. `s`: of the outputs one by one.
+// Those of a layer, made at its first call in this form or after its weights have changed. All forms are
+// kept: an LSTM may take steps and single products in turns, a convolution may see pictures of several widths
+// (fewer than 32 forms, and more than one only of few channels). `s`: of the outputs one by one.
 std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s,
                                                const Int8Form& form, const View& w, const View& scale,
                                                const View* bias);
