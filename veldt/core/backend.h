@@ -62,8 +62,10 @@ struct Backend {
   std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
   // Whether convolve_frozen is faster here than convolve, and may be called.
   bool (*freezes_convolutions)() = nullptr;
-  // Whether convolve_quantized, multiply_narrow and lstm_quantized are there. Null: no.
+  // Whether convolve_quantized and multiply_narrow are there. Null: no.
   bool (*multiplies_integers)() = nullptr;
+  // Whether lstm_quantized is. Null: no.
+  bool (*steps_integers)() = nullptr;
   // Steps that it records and replays by itself.
   const DeviceSteps* steps = nullptr;
   // Free bytes of the device's memory.

@@ -279,6 +279,7 @@ class QuantizedCall {
 }  // namespace
 
 bool multiplies_integers() { return true; }
+bool steps_integers() { return true; }
 
 void convolve_quantized(const QuantizedConv& layer, const View& x, const View& w, const View& scale,
                         const View* bias, const View* input, const View* output, const View& out) {

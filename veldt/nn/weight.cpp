@@ -363,9 +363,11 @@ Tensor Weight::convolve(int dims, const Tensor& x, const Tensor& bias, const Con
 }
 
 bool Weight::steps_integers(const Tensor& inputs, const Tensor& h, const Tensor& c) const {
-  return input_.defined() && inputs.dtype() == DType::f32 && h.dtype() == DType::f32 &&
-         c.dtype() == DType::f32 && multiplies_integers(inputs) && multiplies_integers(h) &&
-         multiplies_integers(c) && shape()[1] <= QuantizedConv::kMostTerms;
+  const auto fits = [&](const Tensor& t) { return t.dtype() == DType::f32 && multiplies_integers(t); };
+  if (!input_.defined() || shape()[1] > QuantizedConv::kMostTerms) return false;
+  if (!fits(inputs) || !fits(h) || !fits(c)) return false;
+  const Backend& backend = kernels(inputs);
+  return backend.steps_integers && backend.steps_integers();
 }
 
 std::pair<Tensor, Tensor> Weight::lstm_steps(const Tensor& inputs, const Tensor& bias, const Tensor& h,
