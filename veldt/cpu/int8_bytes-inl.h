@@ -43,24 +43,25 @@ template <class D> class ToBytes {
   hn::Vec<Whole> zero_;
 };
 
-// Sums of one row as numbers, without bounds.
-template <class D> class ToNumbers {
+// Sums of a register of columns as numbers, without bounds.
+template <class D> class ColumnNumbers {
  public:
-  HWY_INLINE ToNumbers(Affine8 as, const Int8Finish& f)
-      : f_(f), zero_(hn::Set(Whole(), static_cast<std::int32_t>(as.zero))), scale_(hn::Set(D(), as.scale)) {}
+  // Of columns from j on.
+  HWY_INLINE ColumnNumbers(Affine8 as, const Int8Finish& f, std::int64_t j)
+      : of_zero_(
+            hn::Mul(hn::Set(Whole(), static_cast<std::int32_t>(as.zero)), hn::LoadU(Whole(), f.w_sum + j))),
+        scale_(hn::Mul(hn::Set(D(), as.scale), hn::LoadU(D(), f.w_scale + j))),
+        bias_(hn::LoadU(D(), f.bias + j)) {}
 
-  // Of sums c, whose first is in column j.
-  HWY_INLINE hn::Vec<D> operator()(const std::int32_t* c, std::int64_t j) const {
-    const auto sum = hn::Sub(hn::LoadU(Whole(), c), hn::Mul(zero_, hn::LoadU(Whole(), f_.w_sum + j)));
-    const auto scale = hn::Mul(scale_, hn::LoadU(D(), f_.w_scale + j));
-    return hn::Add(hn::Mul(hn::ConvertTo(D(), sum), scale), hn::LoadU(D(), f_.bias + j));
+  HWY_INLINE hn::Vec<D> operator()(const std::int32_t* c) const {
+    const auto sum = hn::Sub(hn::LoadU(Whole(), c), of_zero_);
+    return hn::Add(hn::Mul(hn::ConvertTo(D(), sum), scale_), bias_);
   }
 
  private:
   using Whole = hn::RebindToSigned<D>;
-  Int8Finish f_;
-  hn::Vec<Whole> zero_;
-  hn::Vec<D> scale_;
+  hn::Vec<Whole> of_zero_;
+  hn::Vec<D> scale_, bias_;
 };
 
 }  // namespace veldt::cpu::HWY_NAMESPACE

@@ -52,27 +52,29 @@ void cells(const Int8Cells& s) {
   const hn::Rebind<std::uint8_t, decltype(kFloat)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(kFloat));
   using D = hn::ScalableTag<float>;
-  const ToNumbers<D> numbers(s.as, s.finish);
   const ToBytes<D> in_bytes(s.as);
-  for (std::int64_t r = 0; r < s.rows; ++r)
-    for (std::int64_t j = 0; j < s.count; j += lanes) {
-      const std::int64_t n = std::min(lanes, s.count - j);
-      const auto load = [&](const float* from) HWY_ATTR {
-        return n == lanes ? Floats(hn::LoadU(kFloat, from))
-                          : Floats::load_part(from, static_cast<std::size_t>(n));
-      };
-      const auto store = [&](Floats x, float* to) HWY_ATTR {
-        if (n == lanes) return hn::StoreU(x.v, kFloat, to);
-        x.store_part(to, static_cast<std::size_t>(n));
-      };
+  for (std::int64_t j = 0; j < s.count; j += lanes) {
+    const std::int64_t n = std::min(lanes, s.count - j);
+    const auto load = [&](const float* from) HWY_ATTR {
+      return n == lanes ? Floats(hn::LoadU(kFloat, from))
+                        : Floats::load_part(from, static_cast<std::size_t>(n));
+    };
+    const auto store = [&](Floats x, float* to) HWY_ATTR {
+      if (n == lanes) return hn::StoreU(x.v, kFloat, to);
+      x.store_part(to, static_cast<std::size_t>(n));
+    };
+    const auto columns = [&](std::int64_t k)
+                             HWY_ATTR { return ColumnNumbers<D>(s.as, s.finish, k * kGateColumns + j); };
+    const ColumnNumbers<D> i = columns(0), f = columns(1), g = columns(2), o = columns(3);
+    for (std::int64_t r = 0; r < s.rows; ++r) {
       // What a gate's function is given: its input, and its sum of integers as a number.
-      const auto gate = [&](std::int64_t k) HWY_ATTR {
-        const std::int64_t column = k * kGateColumns + j;
-        const std::int32_t* const c = s.sums + (k / 2 * kInt8Block + r) * kInt8Block + column % kInt8Block;
-        return load(s.inputs + (4 * r + k) * s.hidden + j) + Floats(numbers(c, column));
+      const auto gate = [&](std::int64_t k, const ColumnNumbers<D>& numbers) HWY_ATTR {
+        const std::int64_t column = (k * kGateColumns + j) % kInt8Block;
+        const std::int32_t* const c = s.sums + (k / 2 * kInt8Block + r) * kInt8Block + column;
+        return load(s.inputs + (4 * r + k) * s.hidden + j) + Floats(numbers(c));
       };
       const auto y = veldt::HWY_NAMESPACE::lstm_gates(
-          veldt::HWY_NAMESPACE::LstmGates<Floats>{gate(0), gate(1), gate(2), gate(3)});
+          veldt::HWY_NAMESPACE::LstmGates<Floats>{gate(0, i), gate(1, f), gate(2, g), gate(3, o)});
       const std::int64_t at = r * s.hidden + j;
       const Floats c = veldt::HWY_NAMESPACE::lstm_cell(y, load(s.cell + at)),
                    h = veldt::HWY_NAMESPACE::lstm_output(y, c);
@@ -81,6 +83,7 @@ void cells(const Int8Cells& s) {
       // Weights beyond the last element are 0.
       hn::StoreU(in_bytes(h.v), d8, s.bytes + r * s.bytes_row + j);
     }
+  }
 }
 
 }  // namespace

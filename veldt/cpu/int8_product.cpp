@@ -145,19 +145,25 @@ template <class T> HWY_INLINE void copy_few(const T* from, std::int64_t n, T* to
 }
 
 // The last register of a row is whole in `c`, which has 32 columns, but not where it goes: there it may be
-// stored only over rows that come next. store(place, how many of the register, register).
+// stored only over what is stored later, in the next rows, so these columns come first. What belongs to
+// columns stays in registers for the rows of one scale. store(place, how many of the register, register).
 template <class D, class Store>
 HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, std::int64_t to_row,
                             const Store& store) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t end = to_row == s.columns ? s.rows * to_row : 0;
   const auto low = hn::Set(d, f.low), high = hn::Set(d, f.high);
-  for (std::int64_t r = 0; r < s.rows; ++r) {
-    const ToNumbers<D> numbers(s.affine[r], f);
-    for (std::int64_t j = 0; j < s.columns; j += lanes) {
+  for (std::int64_t last = (s.columns - 1) / lanes * lanes, j = last, next = 0; j >= 0;
+       j = next < last ? next : -1, next += lanes) {
+    const std::int64_t count = std::min(lanes, s.columns - j);
+    Affine8 as = s.affine[0];
+    ColumnNumbers<D> numbers(as, f, j);
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      if (const Affine8 own = s.affine[r]; own.scale != as.scale || own.zero != as.zero)
+        numbers = ColumnNumbers<D>(as = own, f, j);
       const std::int64_t place = r * to_row + j;
-      store(place, place + lanes <= end ? lanes : std::min(lanes, s.columns - j),
-            hn::Min(hn::Max(numbers(s.c + r * kInt8Block + j, j), low), high));
+      store(place, place + lanes <= end ? lanes : count,
+            hn::Min(hn::Max(numbers(s.c + r * kInt8Block + j), low), high));
     }
   }
 }
