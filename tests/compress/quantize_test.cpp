@@ -316,6 +316,32 @@ TEST(Simulate, TrainsNetworksThatBecomeIntegersWithoutLoss) {
   }
 }
 
+// Biases stay numbers, and learn beside what is rounded.
+TEST(Simulate, BiasesLearn) {
+  const QuantizeOptions kinds[] = {{}, {.method = Method::dynamic}, {.method = Method::weights}, {.bits = 4}};
+  for (const QuantizeOptions& kind : kinds) {
+    Rng rng(3);
+    nn::Sequential pictures{nn::Conv2d(3, 8, 3, rng)}, rows{nn::Linear(32, 5, rng)},
+        texts{nn::LSTM(32, 6, {.batch_first = true}, rng)};
+    for (nn::Sequential* network : {&pictures, &rows, &texts}) {
+      simulate(*network, planned(*network, kind));
+      const Tensor x = network == &pictures ? randn({2, 3, 5, 5}, rng)
+                       : network == &rows   ? randn({4, 32}, rng)
+                                            : randn({2, 3, 32}, rng);
+      const Tensor y = (*network)(x);
+      sum(square(y)).backward();
+      for (const auto& [name, p] : network->named_parameters()) {
+        if (name.find("bias") == std::string::npos) continue;
+        ASSERT_TRUE(p.grad().defined()) << name;
+        EXPECT_GT(sum(abs(p.grad())).item(), 0) << name;
+        if (network == &texts) continue;
+        const Tensor by_hand = sum(y.detach() * 2.0, network == &rows ? Dims{0} : Dims{0, 2, 3});
+        EXPECT_LT(max(abs(p.grad() - by_hand)).item(), 1e-4) << name;
+      }
+    }
+  }
+}
+
 // An embedding's rows are rounded as the table's are.
 TEST(Simulate, LooksUpRowsAsTheTableHasThem) {
   Rng rng(3);
