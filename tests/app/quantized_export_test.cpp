@@ -39,7 +39,8 @@ TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
   const TempDir dir;
   Rng rng(2);
   const Tensor x = rand({64, 3, 8, 8}, rng, -1, 1);
-  const compress::QuantizeOptions kinds[] = {{}, {.method = Method::weights}, {.bits = 4}};
+  const compress::QuantizeOptions kinds[] = {
+      {}, {.method = Method::dynamic}, {.method = Method::weights}, {.bits = 4}};
   for (std::size_t i = 0; i < std::size(kinds); ++i) {
     nn::Sequential network = network_of_pictures();
     network.eval();
@@ -52,16 +53,25 @@ TEST(QuantizedExport, GivesTheSameNumbersElsewhere) {
     const onnx::Network read = onnx::load(dir / (name + ".onnx"));
     // A number at a half may become its neighbour: a step of one byte, in a few places.
     EXPECT_LT(largest_difference(wanted, read(x)), 0.02) << i;
+    // Ranges that are found: integers are multiplied, and a row's range is its own.
+    if (kinds[i].method == Method::dynamic) {
+      EXPECT_NE(io::read_file(dir / (name + ".onnx")).find("MatMulInteger"), std::string::npos);
+      EXPECT_LT(largest_difference(wanted[0], read(narrow(x, 0, 0, 1))[0]), 1e-3);
+      EXPECT_LT(largest_difference(wanted, read(x)), 1e-3);
+    }
     io::write_npz(dir / (name + ".npz"), {{"x", x}, {"y", wanted}});
   }
-  nn::Sequential reader = network_of_sequences();
-  reader.eval();
   const Tensor steps = randn({64, 5, 8}, rng);
-  quantize(reader, {}, [&] { reader(steps); });
-  const Tensor wanted = reader(steps);
-  onnx::export_model(dir / "lstm.onnx", reader, {steps});
-  EXPECT_LT(largest_difference(wanted, onnx::load(dir / "lstm.onnx")(steps)), 0.02);
-  io::write_npz(dir / "lstm.npz", {{"x", steps}, {"y", wanted}});
+  for (const Method method : {Method::calibrated, Method::dynamic}) {
+    nn::Sequential reader = network_of_sequences();
+    reader.eval();
+    quantize(reader, {.method = method}, [&] { reader(steps); });
+    const Tensor wanted = reader(steps);
+    const std::string name = method == Method::dynamic ? "lstm_dynamic" : "lstm";
+    onnx::export_model(dir / (name + ".onnx"), reader, {steps});
+    EXPECT_LT(largest_difference(wanted, onnx::load(dir / (name + ".onnx"))(steps)), 0.02) << name;
+    io::write_npz(dir / (name + ".npz"), {{"x", steps}, {"y", wanted}});
+  }
   if (!python_has("numpy, onnx, onnxruntime"))
     GTEST_SKIP() << python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
   EXPECT_EQ(run_python(str("-B ", VELDT_SOURCE, "/tests/app/qdq.py ", dir.path())), 0);
