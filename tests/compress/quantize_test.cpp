@@ -131,6 +131,21 @@ TEST(Quantize, RecurrentNetworksAndTablesToo) {
   }
 }
 
+// One kernel takes all steps; with lengths they are ops. What the first rounds at a half the others may round
+// to the other side.
+TEST(Quantize, StepsOfAnLstmAreTheSameInOneKernel) {
+  const NoGrad off;
+  Rng rng(5);
+  nn::LSTM lstm(10, 24, {.num_layers = 2, .bidirectional = true}, rng);
+  lstm.eval();
+  const Tensor x = randn({7, 6, 10}, rng), h = rand({4, 6, 24}, rng, -1, 1), c = randn({4, 6, 24}, rng);
+  quantize(lstm, {.method = Method::dynamic});
+  const nn::RecurrentResult one = lstm.run(x, {h, c}), ops = lstm.run(x, {h, c}, full({6}, 7, DType::i64));
+  EXPECT_GT(decibels(ops.output, one.output), 60);
+  EXPECT_GT(decibels(ops.state.h, one.state.h), 60);
+  EXPECT_GT(decibels(ops.state.c, one.state.c), 60);
+}
+
 TEST(Quantize, KeepsWhatIsToStayFloats) {
   nn::Sequential network = small_network(1);
   const Scheme scheme = quantize(network, {.method = Method::dynamic, .keep = {"0", "7.weight"}});
@@ -298,6 +313,32 @@ TEST(Simulate, TrainsNetworksThatBecomeIntegersWithoutLoss) {
     EXPECT_EQ(taught.scheme.weights, scheme.weights);
     apply(network, taught.scheme, taught.ranges);
     EXPECT_GT(decibels(simulated, network(x)), 40);
+  }
+}
+
+// Biases stay numbers, and learn beside what is rounded.
+TEST(Simulate, BiasesLearn) {
+  const QuantizeOptions kinds[] = {{}, {.method = Method::dynamic}, {.method = Method::weights}, {.bits = 4}};
+  for (const QuantizeOptions& kind : kinds) {
+    Rng rng(3);
+    nn::Sequential pictures{nn::Conv2d(3, 8, 3, rng)}, rows{nn::Linear(32, 5, rng)},
+        texts{nn::LSTM(32, 6, {.batch_first = true}, rng)};
+    for (nn::Sequential* network : {&pictures, &rows, &texts}) {
+      simulate(*network, planned(*network, kind));
+      const Tensor x = network == &pictures ? randn({2, 3, 5, 5}, rng)
+                       : network == &rows   ? randn({4, 32}, rng)
+                                            : randn({2, 3, 32}, rng);
+      const Tensor y = (*network)(x);
+      sum(square(y)).backward();
+      for (const auto& [name, p] : network->named_parameters()) {
+        if (name.find("bias") == std::string::npos) continue;
+        ASSERT_TRUE(p.grad().defined()) << name;
+        EXPECT_GT(sum(abs(p.grad())).item(), 0) << name;
+        if (network == &texts) continue;
+        const Tensor by_hand = sum(y.detach() * 2.0, network == &rows ? Dims{0} : Dims{0, 2, 3});
+        EXPECT_LT(max(abs(p.grad() - by_hand)).item(), 1e-4) << name;
+      }
+    }
   }
 }
 

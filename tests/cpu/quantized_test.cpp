@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cpu/int8_kernels.h"
 #include "tests/support/threads_scope.h"
 #include "tests/support/views.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -19,40 +20,62 @@ namespace veldt {
 namespace {
 using test::Array;
 
-TEST(Int8Product, EachKernelSumsExactly) {
-  std::vector<const cpu::Int8Kernels*> all = {&cpu::portable_int8_kernels()};
-  for (const cpu::Int8Kernels* more : {cpu::vnni_int8_kernels(), cpu::amx_int8_kernels()})
-    if (more) all.push_back(more);
+// w [32][depth], a [32][depth] -> c [32][32], by panels of the kernels' form.
+std::vector<std::int32_t> product_by(const cpu::Int8Kernels& kernels, std::int64_t rows, std::int64_t columns,
+                                     std::int64_t depth, Array<std::uint8_t>& a, Array<std::int8_t>& w) {
   constexpr std::int64_t kBlock = cpu::kInt8Block;
-  const auto best = cpu::instruction_set_in_use();
-  for (const auto set : cpu::instruction_sets()) {
-    cpu::use_instruction_set(set);
-    for (const std::int64_t depth : {64, 640})
-      for (const std::int64_t rows : {1, 4, 7, 16, 29, 32}) {
-        // The ends of the ranges, whose sums of pairs do not fit into 16 bits.
-        Array<std::uint8_t> a = Array<std::uint8_t>::random({kBlock, depth}, 1, 0, 256);
-        Array<std::int8_t> w = Array<std::int8_t>::random({depth / 4, kBlock, 4}, 2, -128, 128);
-        for (std::int64_t i = 0; i < depth; ++i) a[i] = 255;
-        for (std::int64_t q = 0; q < depth / 4; ++q)
-          for (std::int64_t i = 0; i < 4; ++i) w[q * 4 * kBlock + i] = -128;
-        for (const cpu::Int8Kernels* kernels : all) {
-          std::vector<std::int32_t> c(kBlock * kBlock, -1);
-          kernels->begin();
-          kernels->product(a.values().data(), depth, rows, depth, w.values().data(), c.data());
-          kernels->end();
-          for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t j = 0; j < kBlock; ++j) {
-              std::int32_t sum = 0;
-              for (std::int64_t k = 0; k < depth; ++k)
-                sum += a[r * depth + k] * w[(k / 4 * kBlock + j) * 4 + k % 4];
-              ASSERT_EQ(c[static_cast<std::size_t>(r * kBlock + j)], sum)
-                  << kernels->name << ' ' << cpu::name_of(set) << " depth " << depth << " row " << r
-                  << " column " << j;
-            }
-        }
-      }
+  std::vector<std::int32_t> c(kBlock * kBlock, -1);
+  std::vector<std::int8_t> panel(static_cast<std::size_t>(kBlock * depth));
+  std::vector<std::int16_t> wide(panel.size()), wide_a(panel.size());
+  for (std::int64_t j = 0; j < kBlock; ++j)
+    for (std::int64_t k = 0; k < depth; ++k) {
+      panel[static_cast<std::size_t>((k / 4 * kBlock + j) * 4 + k % 4)] = w[j * depth + k];
+      wide[static_cast<std::size_t>(((j / 16 * depth / 2 + k / 2) * 16 + j % 16) * 2 + k % 2)] =
+          w[j * depth + k];
+    }
+  kernels.begin();
+  if (kernels.wide_product) {
+    cpu::widen_bytes(a.values().data(), a.size(), wide_a.data());
+    kernels.wide_product(wide_a.data(), depth, rows, columns, depth, wide.data(), depth, c.data());
+  } else {
+    kernels.product(a.values().data(), depth, rows, depth, panel.data(), c.data());
   }
-  cpu::use_instruction_set(best);
+  kernels.end();
+  return c;
+}
+
+TEST(Int8Product, EachKernelSumsExactly) {
+  constexpr std::int64_t kBlock = cpu::kInt8Block;
+  for (const std::int64_t depth : {64, 640}) {
+    // The ends of the ranges, whose sums of pairs do not fit into 16 bits.
+    Array<std::uint8_t> a = Array<std::uint8_t>::random({kBlock, depth}, 1, 0, 256);
+    Array<std::int8_t> w = Array<std::int8_t>::random({kBlock, depth}, 2, -128, 128);
+    for (std::int64_t i = 0; i < depth; ++i) a[i] = 255, w[i] = -128, w[depth + i] = 127;
+    std::vector<std::int32_t> sums(kBlock * kBlock);
+    for (std::int64_t r = 0; r < kBlock; ++r)
+      for (std::int64_t j = 0; j < kBlock; ++j)
+        for (std::int64_t k = 0; k < depth; ++k)
+          sums[static_cast<std::size_t>(r * kBlock + j)] += a[r * depth + k] * w[j * depth + k];
+    test::for_each_int8_kernels([&](const std::string& name) {
+      for (std::int64_t rows = 1; rows <= kBlock; ++rows)
+        for (const std::int64_t columns : {1, 15, 16, 17, 32}) {
+          const std::vector<std::int32_t> c =
+              product_by(cpu::int8_kernels(depth), rows, columns, depth, a, w);
+          for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t j = 0; j < columns; ++j) {
+              const auto at = static_cast<std::size_t>(r * kBlock + j);
+              ASSERT_EQ(c[at], sums[at]) << name << " depth " << depth << " row " << r << " of " << rows
+                                         << " column " << j << " of " << columns;
+            }
+          // Nothing beyond the columns that it computes at a time.
+          const std::int64_t step = cpu::int8_kernels(depth).columns;
+          for (std::int64_t r = 0; cpu::int8_kernels(depth).wide_product && r < kBlock; ++r)
+            for (std::int64_t j = r < rows ? (columns + step - 1) / step * step : 0; j < kBlock; ++j)
+              ASSERT_EQ(c[static_cast<std::size_t>(r * kBlock + j)], -1)
+                  << name << " row " << r << " of " << rows << " column " << j << " of " << columns;
+        }
+    });
+  }
 }
 
 TEST(Int8Numbers, RoundHalvesToEvenAndKeepWithinABytesRange) {
@@ -175,22 +198,21 @@ std::vector<float> plainly(const QuantizedCase& c, bool bytes_out) {
 }
 
 TEST(ConvolveQuantized, IsThePlainSumOfWhatTheIntegersStandFor) {
-  const auto best = cpu::instruction_set_in_use();
-  for (const auto set : cpu::instruction_sets()) {
-    cpu::use_instruction_set(set);
-    for (const QuantizedCase& c : kQuantizedCases)
+  for (const QuantizedCase& c : kQuantizedCases) {
+    const std::vector<float> numbers = plainly(c, false), bytes = plainly(c, true);
+    test::for_each_int8_kernels([&](const std::string& name) {
       for (const int threads : {1, 3}) {
         const test::ThreadsScope scope(threads);
-        const std::string what = str(cpu::name_of(set), ", ", c.c_in, " to ", c.c_out, " of ", c.groups, ", ",
-                                     c.in.size(), " dimensions");
-        EXPECT_EQ(quantized_by(c, false, false, false), plainly(c, false)) << what;
-        EXPECT_EQ(quantized_by(c, false, true, false), plainly(c, false)) << what;
-        EXPECT_EQ(quantized_by(c, false, true, true), plainly(c, true)) << what;
+        const std::string what =
+            str(name, ", ", c.c_in, " to ", c.c_out, " of ", c.groups, ", ", c.in.size(), " dimensions");
+        EXPECT_EQ(quantized_by(c, false, false, false), numbers) << what;
+        EXPECT_EQ(quantized_by(c, false, true, false), numbers) << what;
+        EXPECT_EQ(quantized_by(c, false, true, true), bytes) << what;
         if (c.in.empty() || c.batch == 1) continue;  // the ends of an example's range are 0 and 255 here
-        EXPECT_EQ(quantized_by(c, true, false, false), plainly(c, false)) << what;
+        EXPECT_EQ(quantized_by(c, true, false, false), numbers) << what;
       }
+    });
   }
-  cpu::use_instruction_set(best);
 }
 
 TEST(MultiplyNarrow, IsTheProductWithWhatTheIntegersStandFor) {

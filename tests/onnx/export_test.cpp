@@ -340,6 +340,23 @@ TEST(Export, AFileThatGivesOtherNumbersIsNotWritten) {
   EXPECT_THROW(io::read_file(dir / "bad.onnx"), IoError);
 }
 
+// Bytes may be rounded to the other side, but a tolerance that is given is the one that holds.
+TEST(Export, AGivenToleranceHoldsForBytesToo) {
+  const NoGrad off;
+  const TempDir dir;
+  Linear net(2, 2);
+  net.weights().front().weight->quantize({.input = QuantizedInput::fixed}, 0, 1);
+  ExportOptions options;
+  options.run = [&](const std::string&, const TensorList& inputs) {
+    return TensorList{net(inputs[0]) + 0.01};
+  };
+  export_model(dir / "near.onnx", net, {ones({1, 2})}, options);
+  for (const double tolerance : {1e-4, 1e-3}) {
+    options.tolerance = tolerance;
+    EXPECT_THROW(export_model(dir / "far.onnx", net, {ones({1, 2})}, options), Error) << tolerance;
+  }
+}
+
 // VELDT_WRITE_GOLDEN=1 writes it again, after a change on purpose.
 TEST(GoldenExport, TheSameNetworkGivesTheSameBytes) {
   const std::string golden = VELDT_SOURCE "/tests/golden/small_network.onnx";

@@ -64,6 +64,8 @@ struct Backend {
   bool (*freezes_convolutions)() = nullptr;
   // Whether convolve_quantized and multiply_narrow are there. Null: no.
   bool (*multiplies_integers)() = nullptr;
+  // Whether lstm_quantized is. Null: no.
+  bool (*steps_integers)() = nullptr;
   // Steps that it records and replays by itself.
   const DeviceSteps* steps = nullptr;
   // Free bytes of the device's memory.

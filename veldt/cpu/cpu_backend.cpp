@@ -21,6 +21,7 @@ const Backend& backend() {
       .mlp_workspace = mlp_workspace,
       .freezes_convolutions = freezes_convolutions,
       .multiplies_integers = multiplies_integers,
+      .steps_integers = steps_integers,
 #define VELDT_ENTRY(name, ...) .name = guarded<kName, Entry::name, name>,
 #define VELDT_ANSWER(result, name, ...) .name = guarded<kName, Entry::name, name>,
 #include "veldt/core/entries.inc"

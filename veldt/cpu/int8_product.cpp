@@ -2,6 +2,7 @@
 #include "veldt/cpu/int8_product.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,73 +12,94 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "veldt/cpu/dispatch.h"
-#include "veldt/cpu/room.h"
+#include "veldt/cpu/int8_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four rows of two registers of sums, each lane of two of the four terms of a column.
+using D16 = hn::CappedTag<std::int16_t, 2 * kWideColumns>;
+using D32 = hn::RepartitionToWide<D16>;
+
+// Sums of rows of two registers of columns, which stay in registers: recursive structures, because g++ keeps
+// arrays in memory. A lane is a column, of which each step adds two terms.
+template <int kRows> struct PairSums {
+  hn::Vec<D32> low, low_rest, high, high_rest;
+  PairSums<kRows - 1> rest;
+
+  HWY_INLINE PairSums()
+      : low(hn::Zero(D32())),
+        low_rest(hn::Zero(D32())),
+        high(hn::Zero(D32())),
+        high_rest(hn::Zero(D32())),
+        rest() {}
+  HWY_INLINE void add(const std::int16_t* a, std::int64_t a_row, hn::Vec<D16> w_low, hn::Vec<D16> w_high) {
+    std::int32_t two;
+    std::memcpy(&two, a, sizeof two);
+    const auto x = hn::BitCast(D16(), hn::Set(D32(), two));
+    low = hn::ReorderWidenMulAccumulate(D32(), x, w_low, low, low_rest);
+    high = hn::ReorderWidenMulAccumulate(D32(), x, w_high, high, high_rest);
+    rest.add(a + a_row, a_row, w_low, w_high);
+  }
+  HWY_INLINE void store(std::int32_t* c) const {
+    hn::StoreU(hn::RearrangeToOddPlusEven(low, low_rest), D32(), c);
+    hn::StoreU(hn::RearrangeToOddPlusEven(high, high_rest), D32(), c + hn::Lanes(D32()));
+    rest.store(c + kInt8Block);
+  }
+};
+template <> struct PairSums<0> {
+  HWY_INLINE PairSums() {}
+  HWY_INLINE void add(const std::int16_t*, std::int64_t, hn::Vec<D16>, hn::Vec<D16>) {}
+  HWY_INLINE void store(std::int32_t*) const {}
+};
+
 template <int kRows>
-HWY_INLINE void accumulate(const std::int16_t* a, std::int64_t a_row, std::int64_t depth,
-                           const std::int8_t* panel, std::int32_t* sums) {
-  const hn::ScalableTag<std::int16_t> d16;
-  const hn::ScalableTag<std::int32_t> d32;
-  const hn::ScalableTag<std::uint64_t> d64;
-  const hn::Rebind<std::int8_t, decltype(d16)> d8;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d16));
-  using V = hn::Vec<decltype(d32)>;
-  for (std::int64_t from = 0; from < 4 * kInt8Block; from += 2 * lanes) {
-    V s0[kRows], s1[kRows], t0[kRows], t1[kRows];
-    for (int r = 0; r < kRows; ++r) s0[r] = s1[r] = t0[r] = t1[r] = hn::Zero(d32);
-    const std::int8_t* w = panel + from;
-    for (std::int64_t k = 0; k < depth; k += 4, w += 4 * kInt8Block) {
-      const auto w0 = hn::PromoteTo(d16, hn::LoadU(d8, w)), w1 = hn::PromoteTo(d16, hn::LoadU(d8, w + lanes));
-      for (int r = 0; r < kRows; ++r) {
-        std::uint64_t four;
-        std::memcpy(&four, a + r * a_row + k, sizeof four);
-        const auto x = hn::BitCast(d16, hn::Set(d64, four));
-        s0[r] = hn::ReorderWidenMulAccumulate(d32, x, w0, s0[r], t0[r]);
-        s1[r] = hn::ReorderWidenMulAccumulate(d32, x, w1, s1[r], t1[r]);
+HWY_INLINE void sum_rows(const std::int16_t* a, std::int64_t a_row, std::int64_t depth,
+                         const std::int16_t* low, const std::int16_t* high, std::int32_t* c) {
+  PairSums<kRows> sums;
+  for (std::int64_t k = 0; k < depth; k += 2, low += 2 * kWideColumns, high += 2 * kWideColumns)
+    sums.add(a + k, a_row, hn::LoadU(D16(), low), hn::LoadU(D16(), high));
+  sums.store(c);
+}
+
+constexpr std::int64_t kMostTogether = 6;  // rows: 12 registers of sums, of 16
+
+void wide_product(const std::int16_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t columns,
+                  std::int64_t depth, const std::int16_t* panel, std::int64_t panel_depth, std::int32_t* c) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D32()));
+  const std::int64_t groups = (rows + kMostTogether - 1) / kMostTogether;
+  // Registers j and j + lanes of columns, which may be of both halves of the panel.
+  for (std::int64_t j = 0; j < columns; j += 2 * lanes) {
+    const auto at = [&](std::int64_t column) {
+      return panel + column / kWideColumns * kWideColumns * panel_depth + column % kWideColumns * 2;
+    };
+    const std::int16_t *const low = at(j), *const high = at(j + lanes);
+    for (std::int64_t g = 0, r = 0; g < groups; ++g) {
+      const std::int64_t end = rows * (g + 1) / groups;
+      const std::int16_t* const from = a + r * a_row;
+      std::int32_t* const to = c + r * kInt8Block + j;
+      switch (end - r) {
+        case 1: sum_rows<1>(from, a_row, depth, low, high, to); break;
+        case 2: sum_rows<2>(from, a_row, depth, low, high, to); break;
+        case 3: sum_rows<3>(from, a_row, depth, low, high, to); break;
+        case 4: sum_rows<4>(from, a_row, depth, low, high, to); break;
+        case 5: sum_rows<5>(from, a_row, depth, low, high, to); break;
+        default: sum_rows<6>(from, a_row, depth, low, high, to);
       }
-    }
-    for (int r = 0; r < kRows; ++r) {
-      std::int32_t* const to = sums + r * 2 * kInt8Block + from / 2;
-      hn::StoreU(hn::RearrangeToOddPlusEven(s0[r], t0[r]), d32, to);
-      hn::StoreU(hn::RearrangeToOddPlusEven(s1[r], t1[r]), d32, to + lanes / 2);
+      r = end;
     }
   }
 }
 
-void product(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
-             const std::int8_t* panel, std::int32_t* c) {
-  const std::int64_t row = (depth + kInt8Depth - 1) / kInt8Depth * kInt8Depth;
-  thread_local Room<std::int16_t> room;
-  std::int16_t* const wide = room.of(kInt8Block * row, "a product of integers");
-  const hn::ScalableTag<std::int16_t> d16;
-  const hn::ScalableTag<std::int32_t> d32;
-  const hn::Rebind<std::uint8_t, decltype(d16)> d8;
-  const auto wide_lanes = static_cast<std::int64_t>(hn::Lanes(d16)), lanes = wide_lanes / 2;
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t k = 0; k < depth; k += wide_lanes)
-      hn::StoreU(hn::PromoteTo(d16, hn::LoadU(d8, a + r * a_row + k)), d16, wide + r * row + k);
-  HWY_ALIGN std::int32_t sums[4 * 2 * kInt8Block];
-  for (std::int64_t r = 0; r < rows; r += 4) {
-    const std::int64_t count = std::min<std::int64_t>(4, rows - r);
-    if (count == 4)
-      accumulate<4>(wide + r * row, row, depth, panel, sums);
-    else
-      for (std::int64_t i = 0; i < count; ++i)
-        accumulate<1>(wide + (r + i) * row, row, depth, panel, sums + i * 2 * kInt8Block);
-    for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t j = 0; j < kInt8Block; j += lanes) {
-        const std::int32_t* const two = sums + (i * kInt8Block + j) * 2;
-        const auto low = hn::LoadU(d32, two), high = hn::LoadU(d32, two + lanes);
-        hn::StoreU(hn::Add(hn::ConcatEven(d32, high, low), hn::ConcatOdd(d32, high, low)), d32,
-                   c + (r + i) * kInt8Block + j);
-      }
-  }
+// Of a step of wide_product().
+std::int64_t wide_step() { return 2 * static_cast<std::int64_t>(hn::Lanes(D32())); }
+
+void widen(const std::uint8_t* from, std::int64_t n, std::int16_t* to) {
+  const hn::CappedTag<std::int16_t, 32> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  for (std::int64_t i = 0; i < n; i += static_cast<std::int64_t>(hn::Lanes(d)))
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(d8, from + i)), d, to + i);
 }
 
 void range(const float* x, std::int64_t n, float* low, float* high) {
@@ -103,33 +125,15 @@ void bytes(const float* x, std::int64_t n, Affine8 as, std::uint8_t* to) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto inverse = hn::Set(d, 1 / as.scale), zero = hn::Set(d, as.zero), most = hn::Set(d, 255.0F);
-  // Bounded before it becomes an integer: Max gives its second operand for a NaN, or a NaN, which
-  // NearestInt's lowest number makes 0.
-  const auto rounded = [&](auto v) HWY_ATTR {
-    const auto near = hn::Round(hn::Mul(v, inverse));
-    return hn::NearestInt(hn::Min(hn::Max(hn::Add(near, zero), hn::Zero(d)), most));
-  };
+  const ToBytes<decltype(d)> in_bytes(as);
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(d8, rounded(hn::LoadU(d, x + i))), d8, to + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(in_bytes(hn::LoadU(d, x + i)), d8, to + i);
   if (i == n) return;
   HWY_ALIGN float last[HWY_MAX_BYTES / sizeof(float)] = {};
   HWY_ALIGN std::uint8_t done[HWY_MAX_BYTES];
   std::copy(x + i, x + n, last);
-  hn::StoreU(hn::DemoteTo(d8, rounded(hn::LoadU(d, last))), d8, done);
+  hn::StoreU(in_bytes(hn::LoadU(d, last)), d8, done);
   std::copy_n(done, n - i, to + i);
-}
-
-// A register of a row's sums as numbers.
-template <class D>
-HWY_INLINE hn::Vec<D> finished(D d, const std::int32_t* c, const Affine8& x, const Int8Finish& f,
-                               std::int64_t j) {
-  const hn::RebindToSigned<D> whole;
-  const auto zero = hn::Set(whole, static_cast<std::int32_t>(x.zero));
-  const auto sum = hn::Sub(hn::LoadU(whole, c), hn::Mul(zero, hn::LoadU(whole, f.w_sum + j)));
-  const auto scale = hn::Mul(hn::Set(d, x.scale), hn::LoadU(d, f.w_scale + j));
-  const auto y = hn::Add(hn::Mul(hn::ConvertTo(d, sum), scale), hn::LoadU(d, f.bias + j));
-  return hn::Min(hn::Max(y, hn::Set(d, f.low)), hn::Set(d, f.high));
 }
 
 // n below 64, in pieces of 8, 4, 2 and 1, which are a move each.
@@ -140,20 +144,35 @@ template <class T> HWY_INLINE void copy_few(const T* from, std::int64_t n, T* to
   if (n & 1) *to = *from;
 }
 
-// The last register of a row is whole in `c`, which has 32 columns, but not where it goes.
+// The last register of a row is whole in `c`, which has 32 columns, but not where it goes: there it may be
+// stored only over what is stored later, in the next rows, so these columns come first. What belongs to
+// columns stays in registers for the rows of one scale. store(place, how many of the register, register).
 template <class D, class Store>
-HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, const Store& store) {
+HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, std::int64_t to_row,
+                            const Store& store) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t r = 0; r < s.rows; ++r)
-    for (std::int64_t j = 0; j < s.columns; j += lanes)
-      store(r, j, std::min(lanes, s.columns - j), finished(d, s.c + r * kInt8Block + j, s.affine[r], f, j));
+  const std::int64_t end = to_row == s.columns ? s.rows * to_row : 0;
+  const auto low = hn::Set(d, f.low), high = hn::Set(d, f.high);
+  for (std::int64_t last = (s.columns - 1) / lanes * lanes, j = last, next = 0; j >= 0;
+       j = next < last ? next : -1, next += lanes) {
+    const std::int64_t count = std::min(lanes, s.columns - j);
+    Affine8 as = s.affine[0];
+    ColumnNumbers<D> numbers(as, f, j);
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      if (const Affine8 own = s.affine[r]; own.scale != as.scale || own.zero != as.zero)
+        numbers = ColumnNumbers<D>(as = own, f, j);
+      const std::int64_t place = r * to_row + j;
+      store(place, place + lanes <= end ? lanes : count,
+            hn::Min(hn::Max(numbers(s.c + r * kInt8Block + j), low), high));
+    }
+  }
 }
 
 void numbers_of_rows(const Int8Rows& s, const Int8Finish& f, float* to, std::int64_t to_row) {
   const hn::CappedTag<float, 16> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  finish_rows(d, s, f, [&](std::int64_t r, std::int64_t j, std::int64_t n, auto y) HWY_ATTR {
-    float* const at = to + r * to_row + j;
+  finish_rows(d, s, f, to_row, [&](std::int64_t place, std::int64_t n, auto y) HWY_ATTR {
+    float* const at = to + place;
     if (n == lanes) return hn::StoreU(y, d, at);
     HWY_ALIGN float last[16];
     hn::StoreU(y, d, last);
@@ -166,11 +185,10 @@ void bytes_of_rows(const Int8Rows& s, const Int8Finish& f, Affine8 as, std::uint
   const hn::CappedTag<float, 16> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto inverse = hn::Set(d, 1 / as.scale), zero = hn::Set(d, as.zero), most = hn::Set(d, 255.0F);
-  finish_rows(d, s, f, [&](std::int64_t r, std::int64_t j, std::int64_t n, auto y) HWY_ATTR {
-    const auto near = hn::Add(hn::Round(hn::Mul(y, inverse)), zero);
-    const auto q = hn::DemoteTo(d8, hn::NearestInt(hn::Min(hn::Max(near, hn::Zero(d)), most)));
-    std::uint8_t* const at = to + r * to_row + j;
+  const ToBytes<decltype(d)> in_bytes(as);
+  finish_rows(d, s, f, to_row, [&](std::int64_t place, std::int64_t n, auto y) HWY_ATTR {
+    const auto q = in_bytes(y);
+    std::uint8_t* const at = to + place;
     if (n == lanes) return hn::StoreU(q, d8, at);
     HWY_ALIGN std::uint8_t last[64];
     hn::StoreU(q, d8, last);
@@ -185,30 +203,56 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-VELDT_EXPORT(product);
+VELDT_EXPORT(wide_product);
+VELDT_EXPORT(wide_step);
+VELDT_EXPORT(widen);
 VELDT_EXPORT(range);
 VELDT_EXPORT(bytes);
 VELDT_EXPORT(numbers_of_rows);
 VELDT_EXPORT(bytes_of_rows);
 
 void nothing_to_begin() {}
-void dispatched(const std::uint8_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth,
-                const std::int8_t* panel, std::int32_t* c) {
-  VELDT_DISPATCH(product)(a, a_row, rows, depth, panel, c);
+void dispatched(const std::int16_t* a, std::int64_t a_row, std::int64_t rows, std::int64_t columns,
+                std::int64_t depth, const std::int16_t* panel, std::int64_t panel_depth, std::int32_t* c) {
+  VELDT_DISPATCH(wide_product)(a, a_row, rows, columns, depth, panel, panel_depth, c);
+}
+
+constinit std::atomic<const Int8Kernels*> g_kernels{nullptr};
+
+const Int8Kernels& best_kernels(std::int64_t terms) {
+  // Of fewer ones AMX's tiles take longer to fill and empty than VNNI's registers.
+  constexpr std::int64_t kLeastForTiles = 128;
+  const InstructionSet set = instruction_set_in_use();
+  if (set == InstructionSet::base) return portable_int8_kernels();
+  if (set == InstructionSet::avx3) {
+    if (const Int8Kernels* amx = amx_int8_kernels(); amx && terms >= kLeastForTiles) return *amx;
+    if (const Int8Kernels* vnni = vnni_int8_kernels()) return *vnni;
+  }
+  if (const Int8Kernels* vnni = avx_vnni_int8_kernels()) return *vnni;
+  return portable_int8_kernels();
 }
 
 }  // namespace
 
 const Int8Kernels& portable_int8_kernels() {
-  static constexpr Int8Kernels kernels{"Highway", 4, nothing_to_begin, nothing_to_begin, dispatched};
-  return kernels;
+  static constexpr auto of = [](std::int64_t columns) {
+    return Int8Kernels{"pairs of 16 bits", 2,       columns,   nothing_to_begin,
+                       nothing_to_begin,   nullptr, dispatched};
+  };
+  static constexpr Int8Kernels kernels[] = {of(8), of(16), of(32)};
+  const std::int64_t columns = VELDT_DISPATCH(wide_step)();
+  return kernels[columns / kWideColumns];
 }
 
-const Int8Kernels& int8_kernels() {
-  if (instruction_set_in_use() != InstructionSet::avx3) return portable_int8_kernels();
-  if (const Int8Kernels* amx = amx_int8_kernels()) return *amx;
-  if (const Int8Kernels* vnni = vnni_int8_kernels()) return *vnni;
-  return portable_int8_kernels();
+void use_int8_kernels(const Int8Kernels* kernels) { g_kernels.store(kernels, std::memory_order_relaxed); }
+
+const Int8Kernels& int8_kernels(std::int64_t terms) {
+  const Int8Kernels* const set = g_kernels.load(std::memory_order_relaxed);
+  return set ? *set : best_kernels(terms);
+}
+
+void widen_bytes(const std::uint8_t* from, std::int64_t n, std::int16_t* to) {
+  VELDT_DISPATCH(widen)(from, n, to);
 }
 
 Affine8 affine8_of(float low, float high) {

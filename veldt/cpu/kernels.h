@@ -17,6 +17,7 @@ void synchronize();
 bool multiplies(DType, std::int64_t m, std::int64_t n);
 bool freezes_convolutions();
 bool multiplies_integers();
+bool steps_integers();
 std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
 
 // The entries, each in the file of its family.

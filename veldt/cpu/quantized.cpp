@@ -9,6 +9,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/cpu/int8_loops.h"
 #include "veldt/cpu/int8_product.h"
+#include "veldt/cpu/int8_weights.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/room.h"
 
@@ -16,100 +17,6 @@ namespace veldt::cpu {
 namespace {
 
 constexpr const char* kOfIntegers = "a layer of integers";
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
-
-// Neighbouring outputs of a line as one, of so many times the channels: its window reaches over all of
-// theirs, and weights are 0 where one reads nothing. Channels last, both lie in memory as one by one.
-ConvSizes joined(ConvSizes s, std::int64_t count) {
-  s.kernel[2] += (count - 1) * s.stride[2];
-  s.stride[2] *= count;
-  s.out[2] /= count;
-  s.c_out *= count;
-  return s;
-}
-
-// How many, so that few channels fill the columns of a block: the fewest blocks of terms for each output,
-// with one more for what is around a product, and as many again to gather.
-std::int64_t best_joined(const ConvSizes& s) {
-  if (s.groups > 1 || s.taps() == 1 || s.dilation[2] != 1) return 1;
-  const auto cost = [&](std::int64_t count) {
-    const std::int64_t steps = (joined(s, count).depth() + kInt8Depth - 1) / kInt8Depth;
-    return static_cast<double>(2 * steps + 1) / static_cast<double>(count);
-  };
-  std::int64_t best = 1;
-  for (std::int64_t count = 2; count * s.c_out <= kInt8Block && count <= s.out[2]; ++count)
-    if (s.out[2] % count == 0 && cost(count) < cost(best)) best = count;
-  return best;
-}
-
-// The weights in the order of the products, and their sums.
-struct PackedInt8 {
-  bool depthwise = false;
-  std::int64_t joined = 1;            // outputs
-  std::int64_t depth = 0;             // terms of a sum, filled up
-  std::int64_t columns = 0;           // of a group, filled up
-  std::vector<std::int8_t> panels;    // [groups][columns / 32][depth / 4][32][4]; depthwise: [taps][channels]
-  std::vector<std::int32_t> sums;     // [groups][columns]
-  std::vector<float> scales, biases;  // of these columns
-};
-
-bool is_depthwise(const ConvSizes& s) { return s.groups > 1 && s.c_in == 1 && s.c_out == 1; }
-
-// `s`: of the outputs one by one.
-std::shared_ptr<const PackedInt8> packed(const ConvSizes& s, std::int64_t count, const View& w,
-                                         const View& scale, const View* bias) {
-  auto p = std::make_shared<PackedInt8>();
-  const auto* from = w.as<const std::int8_t>();
-  const ConvSizes wide = joined(s, count);
-  const std::int64_t taps = s.taps(), terms = s.depth();
-  p->depthwise = is_depthwise(s);
-  p->joined = count;
-  p->columns = p->depthwise ? 1 : rounded_up(wide.c_out, kInt8Block);
-  p->depth = rounded_up(wide.depth(), kInt8Depth);
-  const auto all = static_cast<std::size_t>(s.groups * p->columns);
-  const std::size_t whole = all + kInt8Block;  // finish_row() reads whole registers
-  p->sums.assign(whole, 0);
-  p->scales.assign(whole, 0);
-  p->biases.assign(whole, 0);
-  p->panels.assign(
-      p->depthwise ? static_cast<std::size_t>(taps * s.groups) : all * static_cast<std::size_t>(p->depth), 0);
-  for (std::int64_t g = 0; g < s.groups; ++g)
-    for (std::int64_t j = 0; j < wide.c_out; ++j) {
-      const std::int64_t channel = g * s.c_out + j % s.c_out, right = j / s.c_out * s.stride[2];
-      const auto at = static_cast<std::size_t>(g * p->columns + j);
-      p->scales[at] = scale.as<const float>()[channel];
-      if (bias) p->biases[at] = bias->as<const float>()[channel];
-      const std::int8_t* const row = from + channel * terms;  // [c_in][taps]
-      for (std::int64_t i = 0; i < terms; ++i) p->sums[at] += row[i];
-      if (p->depthwise) {
-        for (std::int64_t t = 0; t < taps; ++t)
-          p->panels[static_cast<std::size_t>(t * s.groups + g)] = row[t];
-        continue;
-      }
-      std::int8_t* const panel =
-          p->panels.data() + (g * p->columns + j / kInt8Block * kInt8Block) * p->depth + j % kInt8Block * 4;
-      for (std::int64_t t = 0; t < taps; ++t)
-        for (std::int64_t c = 0; c < s.c_in; ++c) {
-          const std::int64_t tap = t / s.kernel[2] * wide.kernel[2] + t % s.kernel[2] + right,
-                             k = tap * s.c_in + c;
-          panel[k / 4 * 4 * kInt8Block + k % 4] = row[c * taps + t];
-        }
-    }
-  return p;
-}
-
-std::shared_ptr<const PackedInt8> kept_weights(const QuantizedConv& layer, const ConvSizes& s,
-                                               std::int64_t count, const View& w, const View& scale,
-                                               const View* bias) {
-  const std::scoped_lock lock(layer.kept->mutex);
-  const auto made = std::static_pointer_cast<const PackedInt8>(layer.kept->made);
-  if (!made || layer.kept->state != layer.state || made->joined != count) {
-    layer.kept->made = std::const_pointer_cast<PackedInt8>(packed(s, count, w, scale, bias));
-    layer.kept->state = layer.state;
-  }
-  return std::static_pointer_cast<const PackedInt8>(layer.kept->made);
-}
 
 std::int64_t grain_for(std::int64_t elements) {
   return std::max<std::int64_t>(1, (1 << 14) / std::max<std::int64_t>(1, elements));
@@ -284,12 +191,12 @@ class QuantizedCall {
                 const View* input, const View* output, const View& out)
       : layer_(layer),
         plain_(layer.layout, ConvViews(ConvPart::output, x, w, out)),
-        sizes_(joined(plain_, best_joined(plain_))),
+        kernels_(int8_kernels(plain_.depth())),
+        sizes_(joined(plain_, best_joined(plain_, kernels_))),
         output_(output),
         out_(out),
-        weights_(kept_weights(layer, plain_, sizes_.c_out / plain_.c_out, w, scale, bias)),
-        input_(sizes_, weights_->depth, x, input),
-        kernels_(int8_kernels()) {}
+        weights_(kept_weights(layer, plain_, {&kernels_, sizes_.c_out / plain_.c_out}, w, scale, bias)),
+        input_(sizes_, weights_->depth, x, input) {}
 
   void run() {
     if (weights_->depthwise) return run_depthwise();
@@ -317,9 +224,7 @@ class QuantizedCall {
   // Sums of `rows` from the row `first` on: from `column` of all channels, `at` of the packed ones.
   void finish(const std::int32_t* c, std::int64_t first, std::int64_t rows, const Affine8* affine,
               std::int64_t column, std::int64_t at, std::int64_t columns) const {
-    const auto i = static_cast<std::size_t>(at);
-    const Int8Finish f{&weights_->sums[i], &weights_->scales[i], &weights_->biases[i], layer_.low,
-                       layer_.high};
+    const Int8Finish f = weights_->finish(at, layer_.low, layer_.high);
     const std::int64_t channels = sizes_.groups * sizes_.c_out, to = first * channels + column;
     const Int8Rows sums{c, rows, columns, affine};
     if (!output_) return finish_numbers(sums, f, out_.as<float>() + to, channels);
@@ -334,12 +239,13 @@ class QuantizedCall {
     Affine8 affine[kInt8Block];
     for (std::int64_t r = 0; r < count; ++r) affine[r] = input_.affine((first + r) / sizes_.outputs());
     alignas(64) std::int32_t sums[kInt8Block * kInt8Block];
-    const std::int64_t depth = rounded_up(sizes_.depth(), kernels_.step);
+    Int8Terms terms{rows, stride, count};
+    weights_->widen(terms);
     for (; panel < end; ++panel) {
-      const std::int64_t j = panel * kInt8Block, at = group * weights_->columns + j;
-      kernels_.product(rows, stride, count, depth, weights_->panels.data() + at * weights_->depth, sums);
-      finish(sums, first, count, affine, group * sizes_.c_out + j, at,
-             std::min(kInt8Block, sizes_.c_out - j));
+      const std::int64_t j = panel * kInt8Block, at = group * weights_->columns + j,
+                         columns = std::min(kInt8Block, sizes_.c_out - j);
+      weights_->multiply(terms, at, columns, sums);
+      finish(sums, first, count, affine, group * sizes_.c_out + j, at, columns);
     }
   }
 
@@ -361,17 +267,19 @@ class QuantizedCall {
   }
 
   const QuantizedConv& layer_;
-  ConvSizes plain_, sizes_;  // of outputs one by one, and joined
+  ConvSizes plain_;
+  const Int8Kernels& kernels_;
+  ConvSizes sizes_;  // plain_, with outputs joined
   const View* output_;
   const View& out_;
   std::shared_ptr<const PackedInt8> weights_;
   InputBytes input_;
-  const Int8Kernels& kernels_;
 };
 
 }  // namespace
 
 bool multiplies_integers() { return true; }
+bool steps_integers() { return true; }
 
 void convolve_quantized(const QuantizedConv& layer, const View& x, const View& w, const View& scale,
                         const View* bias, const View* input, const View* output, const View& out) {

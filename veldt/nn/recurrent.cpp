@@ -179,6 +179,15 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
     return narrow(all, -1, 0, hidden_);
   }
+  if (cell_ == CellKind::lstm && !valid.defined() && by_bytes &&
+      w.weight_hh.steps_integers(x, state.h, state.c)) {
+    const Tensor sums = w.weight_ih.linear(x, w.bias_ih);
+    if (w.weight_hh.steps_integers(sums, state.h, state.c)) {  // not if the first weight is learned
+      const auto [all, cell] = w.weight_hh.lstm_steps(sums, w.bias_hh, state.h, state.c, backward);
+      state = {select(all, 0, backward ? 0 : -1), cell};
+      return all;
+    }
+  }
   // The narrower one of x and the steps' contributions to the gates is split, into pieces that still make a
   // large product. Halves are not split, because the parts of a weight's gradient would be summed in half
   // precision.

@@ -362,6 +362,28 @@ Tensor Weight::convolve(int dims, const Tensor& x, const Tensor& bias, const Con
   return y;
 }
 
+bool Weight::steps_integers(const Tensor& inputs, const Tensor& h, const Tensor& c) const {
+  const auto fits = [&](const Tensor& t) { return t.dtype() == DType::f32 && multiplies_integers(t); };
+  if (!input_.defined() || shape()[1] > QuantizedConv::kMostTerms) return false;
+  if (!fits(inputs) || !fits(h) || !fits(c)) return false;
+  const Backend& backend = kernels(inputs);
+  return backend.steps_integers && backend.steps_integers();
+}
+
+std::pair<Tensor, Tensor> Weight::lstm_steps(const Tensor& inputs, const Tensor& bias, const Tensor& h,
+                                             const Tensor& c, bool backward) const {
+  const NoGrad off;
+  const std::int64_t time = inputs.size(0), n = inputs.size(1), hidden = shape()[1];
+  const Tensor x = contiguous(inputs), h0 = contiguous(h), c0 = contiguous(c),
+               added = bias.defined() ? contiguous(bias) : bias, out = empty({time, n, hidden}, x),
+               cell = empty({n, hidden}, x);
+  QuantizedConv call = call_;
+  call.state = state_with(bias);
+  kernels(x).lstm_quantized(call, backward, x.view(), values_.view(), scale_.view(), OptionalView(added),
+                            input_.view(), h0.view(), c0.view(), out.view(), cell.view());
+  return {out, cell};
+}
+
 Tensor Weight::rows(const Tensor& index) const {
   if (!is_quantized()) {
     const Tensor found = index_select(floats_, 0, index);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "veldt/core/quantized.h"
 #include "veldt/nn/module.h"
@@ -61,6 +62,13 @@ class Weight {
   Tensor linear(const Tensor& x, const Tensor& bias) const;
   // As conv1d() and its like.
   Tensor convolve(int dims, const Tensor& x, const Tensor& bias, const ConvOptions& options) const;
+  // Whether states become bytes in the steps of an LSTM that is called with these inputs, [time, n, 4
+  // hidden], and states, without gradients.
+  bool steps_integers(const Tensor& inputs, const Tensor& h, const Tensor& c) const;
+  // Those steps: h of each, [time, n, hidden], and c of the last, [n, hidden]. bias: added to the gates, may
+  // be undefined.
+  std::pair<Tensor, Tensor> lstm_steps(const Tensor& inputs, const Tensor& bias, const Tensor& h,
+                                       const Tensor& c, bool backward) const;
   // The rows of a table at `index`, a list.
   Tensor rows(const Tensor& index) const;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "veldt/core/convolution.h"
@@ -147,6 +148,48 @@ int through_bytes(int x, const View& affine, bool as_bytes) {
   return as_bytes ? q : n.node("DequantizeLinear", {q, scale, zero}, DType::f32, n.shape(x));
 }
 
+// Where each call finds the range of each row, or of each example of a convolution: scales and zero points as
+// f32 [rows], and x as bytes with them. DynamicQuantizeLinear has one range for all rows, so what one gives
+// would depend on the others.
+struct FoundBytes {
+  int scale, zero, bytes;
+};
+
+FoundBytes bytes_found(int x) {
+  TraceNodes& n = tracing().nodes();
+  const Sizes shape = n.shape(x), rows = {shape[0]};
+  Sizes others;
+  for (std::size_t d = 1; d < shape.size(); ++d) others.push_back(static_cast<std::int64_t>(d));
+  const int low = n.by("Min", n.reshape(n.reduce("ReduceMin", x, others), rows), 0),
+            high = n.by("Max", n.reshape(n.reduce("ReduceMax", x, others), rows), 0),
+            // Of a row of zeros any will do but 0.
+      scale = n.by("Max", n.by("Div", n.binary("Sub", high, low), 255), std::numeric_limits<float>::min()),
+            zero = n.unary("Round", n.binary("Div", n.unary("Neg", low), scale));
+  const int q = n.node("QuantizeLinear", {x, scale, n.cast(zero, DType::u8)}, DType::u8, shape,
+                       {{"axis", std::int64_t{0}}});
+  return {scale, zero, q};
+}
+
+// Exact sums of bytes: those of the zero points are taken away after the product, because a MatMulInteger of
+// onnxruntime has one zero point for all rows.
+int dynamic_product(int x, const View& w, const View& scale, const View* bias, const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const std::int64_t rows = out.shape[0], columns = w.shape[0], depth = w.shape[1];
+  const Sizes shape = sizes_in(out), of_rows = {rows, 1};
+  const FoundBytes found = bytes_found(x);
+  std::vector<double> sums(static_cast<std::size_t>(columns));
+  for (std::int64_t i = 0; i < columns * depth; ++i)
+    sums[static_cast<std::size_t>(i / depth)] += w.as<const std::int8_t>()[i];
+  const int product =
+      n.node("MatMulInteger", {found.bytes, n.transpose(t.held().read(w), {1, 0})}, DType::i32, shape);
+  const int of_zeros = n.binary("Mul", n.reshape(n.cast(found.zero, DType::i32), of_rows),
+                                n.numbers(DType::i32, {columns}, sums));
+  const int scales = n.binary("Mul", n.reshape(found.scale, of_rows), t.held().read(scale));
+  const int y = n.binary("Mul", n.cast(n.binary("Sub", product, of_zeros), DType::f32), scales);
+  return bias ? n.binary("Add", y, t.held().read(*bias)) : y;
+}
+
 int product_by(int x, int w, const View* bias, const View& out) {
   Tracer& t = tracing();
   std::vector<int> inputs = {x, w};
@@ -154,7 +197,6 @@ int product_by(int x, int w, const View* bias, const View& out) {
   return t.nodes().node("Gemm", inputs, DType::f32, sizes_in(out), {{"transB", std::int64_t{1}}});
 }
 
-// A range that each call finds for each row has no form in ONNX: there the input is floats.
 void convolve_quantized_entry(const QuantizedConv& layer, const View& x, const View& w, const View& scale,
                               const View* bias, const View* input, const View* output, const View& out) {
   Tracer& t = tracing();
@@ -167,15 +209,20 @@ void convolve_quantized_entry(const QuantizedConv& layer, const View& x, const V
         n.node("DequantizeLinear", {from, n.scalar(DType::f32, numbers[0]), n.scalar(DType::u8, numbers[1])},
                DType::f32, n.shape(from));
   }
-  const int weight = dequantised_weight(w, scale);
   int y = 0;
   if (layer.layout.dims == 0) {
-    y = product_by(from, weight, bias, out);
+    y = input ? product_by(from, dequantised_weight(w, scale), bias, out)
+              : dynamic_product(from, w, scale, bias, out);
   } else {
+    if (!input) {
+      const FoundBytes found = bytes_found(from);
+      from = n.node("DequantizeLinear", {found.bytes, found.scale, n.cast(found.zero, DType::u8)}, DType::f32,
+                    n.shape(from), {{"axis", std::int64_t{0}}});
+    }
     Sizes rest;
     const TracedAttributes attributes =
         conv_attributes(layer.layout, ConvViews(ConvPart::output, x, w, out), rest);
-    std::vector<int> inputs = {from, weight};
+    std::vector<int> inputs = {from, dequantised_weight(w, scale)};
     if (bias) inputs.push_back(t.held().read(*bias));
     y = n.node("Conv", inputs, DType::f32, sizes_in(out), attributes);
   }
@@ -210,6 +257,35 @@ void multiply_narrow_entry(const View& x, const View& w, const View& scale, cons
   t.held().write(out, product_by(t.held().read(x), n.reshape(rows, {out.shape[1], x.shape[1]}), bias, out));
 }
 
+// ONNX's LSTM has no bytes within, so each step is nodes of its own.
+void lstm_quantized_entry(const QuantizedConv&, bool reverse, const View& inputs, const View& w,
+                          const View& scale, const View* bias, const View& input, const View& h,
+                          const View& c, const View& out, const View& cell) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const std::int64_t time = inputs.shape[0], batch = inputs.shape[1], hidden = w.shape[1];
+  const int weight = dequantised_weight(w, scale), sums = t.held().read(inputs);
+  int state = t.held().read(h), before = t.held().read(c);
+  View product = h;
+  product.shape[1] = 4 * hidden;
+  std::vector<int> states(static_cast<std::size_t>(time));
+  for (std::int64_t i = 0; i < time; ++i) {
+    const std::int64_t step = reverse ? time - 1 - i : i;
+    const int x =
+        n.reshape(n.slice(sums, {step, 0, 0}, {1, batch, 4 * hidden}, {1, 1, 1}), {batch, 4 * hidden});
+    const int all = n.binary("Add", x, product_by(through_bytes(state, input, false), weight, bias, product));
+    const auto gate = [&](std::int64_t k, const char* function) {
+      return n.unary(function, n.slice(all, {0, k * hidden}, {batch, hidden}, {1, 1}));
+    };
+    before = n.binary("Add", n.binary("Mul", gate(1, "Sigmoid"), before),
+                      n.binary("Mul", gate(0, "Sigmoid"), gate(2, "Tanh")));
+    state = n.binary("Mul", gate(3, "Sigmoid"), n.unary("Tanh", before));
+    states[static_cast<std::size_t>(step)] = n.reshape(state, {1, batch, hidden});
+  }
+  t.held().write(out, n.concat(states, 0));
+  t.held().write(cell, before);
+}
+
 }  // namespace
 
 void trace_products(Backend& table) {
@@ -217,6 +293,7 @@ void trace_products(Backend& table) {
   table.convolve = convolve_entry;
   table.convolve_quantized = convolve_quantized_entry;
   table.multiply_narrow = multiply_narrow_entry;
+  table.lstm_quantized = lstm_quantized_entry;
 }
 
 }  // namespace veldt::onnx

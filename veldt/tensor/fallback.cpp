@@ -156,6 +156,7 @@ template <std::size_t kKind> const Backend& completed_as(const Backend& real, co
     };
     if (!b.convolve_frozen) b.freezes_convolutions = nullptr;
     if (!b.convolve_quantized || !b.multiply_narrow) b.multiplies_integers = nullptr;
+    if (!b.lstm_quantized) b.steps_integers = nullptr;
 #define VELDT_OPTIONAL(name, ...) \
   if (!b.name) b.name = &Stand<Entry::name>::template in<kKind>;
 #define VELDT_ENTRY(name, ...) fill.template operator()<Entry::name>();

@@ -1,6 +1,6 @@
 // Entries that a backend lacks: an error that names the entry, or, if the program allows it, work of the cpu
 // on copies, which is counted.
-// Tests: tests/train/small_backend_test.cpp
+// Tests: tests/tensor/fallback_test.cpp, tests/train/small_backend_test.cpp
 #pragma once
 
 #include <cstdint>
