@@ -100,6 +100,7 @@ TEST(SlowExport, EveryRecipeRunsInOnnxruntime) {
     std::vector<std::string> sets;
     if (name == "resnet18") sets = {"values.width=8"};
     const recipe::Recipe r = recipe::read(entry.path(), sets);
+    if (r.acts()) continue;  // a policy is trained for its environment
     const recipe::Facts facts = facts_for(r);
     recipe::save(model, r, facts, recipe::build_model(r, facts.model), {});
     const Ran ran = run_veldt({"export", model, "-o", dir / (name + ".onnx"), "--threads", "1"});

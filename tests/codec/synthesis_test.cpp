@@ -95,7 +95,7 @@ std::vector<Grid> reference(const Pyramid& pyramid, const Synthesis<float>& n) {
           double sum =
               static_cast<double>(n.close_bias[k]) + clamped(colours[static_cast<std::size_t>(k)], x, y);
           for (int d = 0; d < kDetail; ++d) sum += convolved(detail, d, x, y, n.close[k][d]);
-          colour += kSomeAxes.matrix[c][static_cast<std::size_t>(k)] / 64.0 * (sum - kMiddle / 4096.0);
+          colour += kSomeAxes.matrix[c][static_cast<std::size_t>(k)] / 64.0 * (sum - kAxesMiddle / 4096.0);
         }
         out[c][static_cast<std::size_t>(y)][static_cast<std::size_t>(x)] = std::clamp(colour, 0.0, 1.0) * 255;
       }
@@ -161,6 +161,13 @@ TEST(PackedSynthesis, AnyWeightsAreSomePicture) {
   for (std::int32_t& n : networks.numbers()) n = static_cast<std::int32_t>(random());
   const Pyramid pyramid = some_latents({33, 34}, 5);
   EXPECT_EQ(synthesise(pyramid, {0, 0, 33, 34}, networks.synthesis, kSomeAxes).size(), 33u * 34 * 3);
+  ColourAxes axes = kSomeAxes;
+  for (auto& row : axes.matrix) row = {-128, -128, 127};
+  EXPECT_EQ(synthesise(pyramid, {0, 0, 33, 34}, networks.synthesis, axes).size(), 33u * 34 * 3);
+  axes.matrix = {};
+  for (std::size_t i = 0;
+       const std::uint8_t byte : synthesise(pyramid, {0, 0, 33, 34}, networks.synthesis, axes))
+    ASSERT_EQ(byte, (axes.mean[i++ % 3] * 16 * 255 + 2048) >> 12);
   EXPECT_GE(bits_of_tile(pyramid, 0, {0, 0, 33, 34}, networks.models[0]), 0);
 }
 

@@ -80,7 +80,10 @@ std::vector<std::string> photograph_seeds() {
       for (std::size_t i = 0; i < codec::kNumbers; i += 90) networks.numbers()[i] += 30;
       std::string bytes{static_cast<char>(size.width - 1), static_cast<char>(size.height - 1)};
       seeds.push_back(bytes + write_photograph(pyramid, networks, shifts,
-                                               {.base = 0, .tile_log2 = tile_log2, .axes = {}}));
+                                               {.base = 0,
+                                                .tile_log2 = tile_log2,
+                                                .axes = {{{{50, -30, 20}, {30, 55, -9}, {-14, 19, 60}}},
+                                                         {90, 120, 200}}}));
     }
   return seeds;
 }

@@ -65,7 +65,7 @@ TEST(PackColours, TheAxesGiveThePictureBack) {
       double sum = axes.mean[i % 3] / 256.0;
       for (std::size_t k = 0; k < 3; ++k)
         sum += axes.matrix[i % 3][k] / 64.0 *
-               (static_cast<double>(colours[i / 3 * 3 + k]) - codec::kMiddle / 4096.0);
+               (static_cast<double>(colours[i / 3 * 3 + k]) - codec::kAxesMiddle / 4096.0);
       ASSERT_NEAR(255 * sum, pixels[i], 1e-3);
     }
   }
@@ -74,16 +74,10 @@ TEST(PackColours, TheAxesGiveThePictureBack) {
 TEST(PackColours, GreyAndFlatPicturesHaveAxesToo) {
   std::vector<std::uint8_t> grey, flat(300, 7);
   for (int i = 0; i < 300; ++i) grey.push_back(static_cast<std::uint8_t>(i / 3 * 2));
-  for (const auto& pixels : {grey, flat, std::vector<std::uint8_t>{1, 2, 3}}) {
+  for (const auto& pixels : {grey, flat, std::vector<std::uint8_t>{100, 120, 130}}) {
     const ColourAxes axes = principal_axes(pixels);
-    for (const float c : along_axes(pixels, axes)) EXPECT_LT(std::abs(c - 0.449f), 1.0f);
-    // Nearly orthogonal.
-    for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t b = 0; b < 3; ++b) {
-        double sum = 0;
-        for (std::size_t k = 0; k < 3; ++k) sum += axes.matrix[a][k] * axes.matrix[b][k] / 4096.0;
-        EXPECT_NEAR(sum, a == b ? 1 : 0, 0.03);
-      }
+    EXPECT_EQ(axes.matrix, ColourAxes{}.matrix);
+    for (const float c : along_axes(pixels, axes)) EXPECT_LT(std::abs(c - 0.449f), 0.6f);
   }
 }
 

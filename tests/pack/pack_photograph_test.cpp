@@ -78,6 +78,7 @@ TEST(PackPhotograph, EndsEarlyWithWhatItHas) {
   std::int64_t last = 0;
   const PackedPhotograph packed =
       pack_photograph(size, soft_picture(size), {.steps = 1000}, [&](const PackProgress& p) {
+        EXPECT_TRUE(p.step == last || p.step == last + 1);
         last = p.step;
         return p.step < 7;
       });

@@ -29,9 +29,10 @@ sys.stdout.buffer.write(bytes(v for y in range(height) for x in range(width)
 "$veldt" pack "$repository/assets/cub_grey.png" -o "$root/levels.vp" --family exact --quiet >"$root/said"
 "$veldt" pack "$root/colours.pam" -o "$root/colours.vp" --family photograph --steps 20 --bpp 2 --quiet >"$root/said"
 "$veldt" pack "$root/colours.pam" -o "$root/rgb.vp" --family photograph --steps 20 --background white --quiet >"$root/said"
+"$digests" --write "$root/odd.vp"
 
 cd "$root"
-packed=(cub.vp levels.vp colours.vp rgb.vp)
+packed=(cub.vp levels.vp colours.vp rgb.vp odd.vp)
 qemu-aarch64-static ./arm "${packed[@]}" >arm.txt
 "$digests" "${packed[@]}" >here.txt
 cat arm.txt

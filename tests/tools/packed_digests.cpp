@@ -1,10 +1,18 @@
 // Prints a digest of the pixels of each packed picture that it is given, and of drawings that it writes
 // itself: codec_digests_test.sh compares machines by them.
+//   packed_digests FILE.vp ..
+//   packed_digests --write FILE.vp    a photograph whose networks and axes are far from those of any picture
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <string_view>
 
+#include "tests/codec/some_networks.h"
+#include "veldt/codec/base_networks.h"
 #include "veldt/codec/drawing_codec.h"
+#include "veldt/codec/packed_file.h"
+#include "veldt/codec/photograph.h"
 #include "veldt/codec/unpack.h"
 
 namespace {
@@ -31,9 +39,23 @@ void print_drawings() {
   }
 }
 
+std::string odd_photograph() {
+  const Size size{90, 70};
+  codec::Networks<std::int32_t> networks = codec::to_integers(codec::some_networks(7));
+  networks = codec::rounded(codec::base_networks(2), networks, codec::Shifts{});
+  codec::PhotographPlan plan{.base = 2, .tile_log2 = 5, .axes = codec::kSomeAxes};
+  plan.axes.matrix[1] = {-128, 127, -70};
+  const std::string body = write_photograph(codec::some_latents(size, 8), networks, codec::Shifts{}, plan);
+  return write_packed(codec::Family::photograph, size, 3, body);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--write") {
+    std::ofstream(argv[2], std::ios::binary) << odd_photograph();
+    return 0;
+  }
   print_drawings();
   for (int i = 1; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);

@@ -78,7 +78,7 @@ class PackProgressLine {
     }
     if (p.step == 0) {
       line_.update(0, "looking at the picture");
-      return true;
+      return !stop_.requested();
     }
     if (p.step == 1) start_ = std::chrono::steady_clock::now();
     const double share = static_cast<double>(p.step) / static_cast<double>(p.steps),

@@ -10,8 +10,8 @@
 
 namespace veldt::codec {
 
-// colour[c] = mean[c] / 256 + the sum over k of matrix[c][k] / 64 (number[k] - kMiddle / 4096). The matrix is
-// nearly orthogonal, so an error of the numbers is as large as that of the colours.
+// colour[c] = mean[c] / 256 + the sum over k of matrix[c][k] / 64 (number[k] - kAxesMiddle / 4096). The
+// matrix is nearly orthogonal, so an error of the numbers is nearly as large as that of the colours.
 struct ColourAxes {
   std::array<std::array<std::int8_t, 3>, 3> matrix = {{{64, 0, 0}, {0, 64, 0}, {0, 0, 64}}};
   std::array<std::uint8_t, 3> mean = {115, 115, 115};
@@ -19,7 +19,7 @@ struct ColourAxes {
   bool operator==(const ColourAxes&) const = default;
 };
 
-inline constexpr std::int32_t kMiddle = 115 * 16;
+inline constexpr std::int32_t kAxesMiddle = 115 * 16;
 inline constexpr int kAxisBits = 6;            // fractional bits of the matrix
 inline constexpr std::size_t kAxesBytes = 12;  // in a file: the matrix row by row, the mean
 

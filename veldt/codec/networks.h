@@ -30,11 +30,11 @@ template <class T> struct ContextModel {
 };
 
 // Level l + 1 and all coarser ones are brought to the size of level l by the filter w = upsampling[l],
-// columns and then rows, with their edges repeated: the value 2i of v is w[0] v[i - 2] + w[1] v[i - 1] + w[2]
-// v[i] + w[3] v[i + 1], and 2i + 1 the mirrored. f the latents of a pixel, one a level, at the size of level
-// 0: h = relu(hidden f + hidden_bias) and c = colour h + skip f + colour_bias. On the picture of the c, two
-// convolutions of 3 x 3, rows first, with its edges repeated: out = c + close relu(detail c + detail_bias) +
-// close_bias, along the axes of colour_axes.h; 0 is about black and 1 white.
+// down the columns first and then along the rows, with the edges repeated: the value 2i of v is w[0] v[i - 2]
+// + w[1] v[i - 1] + w[2] v[i] + w[3] v[i + 1], and 2i + 1 the mirrored. f the latents of a pixel, one a
+// level, at the size of level 0: h = relu(hidden f + hidden_bias) and c = colour h + skip f + colour_bias. On
+// the picture of the c, two convolutions of 3 x 3, rows first, with its edges repeated: out = c + close
+// relu(detail c + detail_bias) + close_bias, along the axes of colour_axes.h.
 template <class T> struct Synthesis {
   T hidden[kHidden][kLevels], hidden_bias[kHidden];
   T colour[kColours][kHidden], colour_bias[kColours];
@@ -60,7 +60,8 @@ struct Group {
   std::size_t first, count;
   int bits;
 };
-// Of the models, then of the synthesis. Products of the models have 16 fractional bits, of the synthesis 24.
+// Of the models, then of the synthesis. Products of the models have 16 fractional bits, of the synthesis 24,
+// of its filters 18.
 std::span<const Group> groups();
 inline constexpr std::size_t kGroups = kModels * 7 + 10;
 

@@ -75,9 +75,12 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
   plan_ = {plan & 0xf, (plan >> 4) + kLeastTile, {}};
   if (plan_.base >= kBaseNetworks)
     throw refuse(str("it begins with networks ", plan_.base, ", and this Veldt has ", kBaseNetworks));
-  for (std::size_t i = 0; i < 9; ++i) plan_.axes.matrix[i / 3][i % 3] = static_cast<std::int8_t>(body[1 + i]);
-  for (std::size_t i = 0; i < 3; ++i) plan_.axes.mean[i] = static_cast<std::uint8_t>(body[10 + i]);
-  body.remove_prefix(1 + kAxesBytes);
+  body.remove_prefix(1);
+  const char* byte = body.data();
+  for (auto& row : plan_.axes.matrix)
+    for (std::int8_t& number : row) number = static_cast<std::int8_t>(*byte++);
+  for (std::uint8_t& mean : plan_.axes.mean) mean = static_cast<std::uint8_t>(*byte++);
+  body.remove_prefix(kAxesBytes);
   std::int64_t length = 0;
   if (!take_integer(body, length) || static_cast<std::uint64_t>(length) > body.size())
     throw refuse("it ends before its networks do");

@@ -192,7 +192,7 @@ void bytes_of(const std::vector<Wrapped>& numbers, std::int64_t width, const Col
       for (std::size_t k = 0; k < kColours; ++k)
         sum += static_cast<Wrapped>(axes.matrix[c][k]) *
                (numbers[static_cast<std::size_t>(static_cast<std::int64_t>(k) * width + x)] -
-                static_cast<Wrapped>(kMiddle));
+                static_cast<Wrapped>(kAxesMiddle));
       const auto mean = static_cast<Wrapped>(axes.mean[c]) << (kColourBits - 8);
       const auto level =
           static_cast<std::int32_t>(mean + static_cast<Wrapped>(static_cast<std::int32_t>(sum) >> kAxisBits));

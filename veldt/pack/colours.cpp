@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <numbers>
 
 namespace veldt::pack {
@@ -13,7 +14,7 @@ namespace {
 using Matrix = std::array<std::array<double, 3>, 3>;
 
 constexpr double kUnit = 1 << codec::kAxisBits;
-constexpr double kMiddle = codec::kMiddle / 4096.0;
+constexpr double kMiddle = codec::kAxesMiddle / 4096.0;
 
 double determinant(const Matrix& m) {
   return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
@@ -77,12 +78,17 @@ codec::ColourAxes principal_axes(std::span<const std::uint8_t> pixels) {
   codec::ColourAxes axes;
   std::array<double, 3> mean{};
   Matrix variances = covariance(pixels, mean);
-  const Matrix vectors = eigenvectors(variances);
-  std::array<std::size_t, 3> order = {0, 1, 2};
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return variances[k][k]; });
   // Where the components shall lie.
   const double third = std::numbers::inv_sqrt3, half = std::numbers::sqrt2 / 2, sixth = half * third;
   const Matrix usual = {{{third, third, third}, {half, 0, -half}, {sixth, -2 * sixth, sixth}}};
+  // Of a picture without colours nothing says where they would lie: there.
+  constexpr std::array<double, 3> kHardlyAny = {3e-3, 2e-3, 1e-3};
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t a = 0; a < 3; ++a)
+      for (std::size_t b = 0; b < 3; ++b) variances[a][b] += kHardlyAny[k] * usual[k][a] * usual[k][b];
+  const Matrix vectors = eigenvectors(variances);
+  std::array<std::size_t, 3> order = {0, 1, 2};
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return variances[k][k]; });
   Matrix turned{};
   for (std::size_t k = 0; k < 3; ++k) {
     double along = 0;

@@ -15,7 +15,8 @@ namespace veldt::pack {
 // components are these are those of red, green and blue.
 codec::ColourAxes principal_axes(std::span<const std::uint8_t> pixels);
 
-// The numbers [pixels][3] of which the axes make these bytes; 1 for white.
+// The numbers [pixels][3] of which the axes make these bytes: around codec::kAxesMiddle / 4096, and black and
+// white are a distance of 1 in each colour apart.
 std::vector<float> along_axes(std::span<const std::uint8_t> pixels, const codec::ColourAxes& axes);
 
 }  // namespace veldt::pack

@@ -73,9 +73,7 @@ void add_row(const float* from, float* to, std::int64_t count) {
   for (std::int64_t x = 0; x < count; ++x) to[x] += from[x];
 }
 
-struct FilterSums {
-  float of[codec::kUpsampling];
-};
+using FilterSums = std::array<float, codec::kUpsampling>;
 
 // The model of a level.
 auto& model_at(auto& networks, std::size_t level) {
@@ -222,7 +220,15 @@ double Learner::level_model_gradient(std::size_t l, const codec::ContextModel<fl
   return bits;
 }
 
+Learner::Filters Learner::filters_of(const codec::Synthesis<float>& network) {
+  Filters filters;
+  for (std::size_t l = 0; l < filters.size(); ++l)
+    std::ranges::copy(network.upsampling[l], filters[l].begin());
+  return filters;
+}
+
 void Learner::upsample(const codec::Synthesis<float>& network) {
+  filters_ = filters_of(network);
   for (std::size_t l = kLevels; l-- > 0;) {
     Level& level = levels_[l];
     level.features[0] = level.rounded;
@@ -258,10 +264,10 @@ void Learner::upsample_adjoint(const codec::Synthesis<float>& network, codec::Sy
           std::vector<float> line(static_cast<std::size_t>(coarse.stride()));
           for (std::int64_t y = y0; y < y1; ++y)
             upsample_filter_gradient(coarse, level.d_features[k], level.wide, y, filter,
-                                     line.data() + Plane::kBlock, sums->of);
+                                     line.data() + Plane::kBlock, sums->data());
           return 0.0;
         });
-        add_row(total.of, gradient->upsampling[l], codec::kUpsampling);
+        add_row(total.data(), gradient->upsampling[l], codec::kUpsampling);
       }
       Plane& to = coarser.d_features[k - 1];
       to.clear();
@@ -279,7 +285,7 @@ double Learner::bits_again(int model, const codec::ContextModel<float>& network)
 }
 
 double Learner::error_again(const codec::Synthesis<float>& network) {
-  upsample(network);
+  if (filters_ != filters_of(network)) upsample(network);
   return synthesis(network);
 }
 

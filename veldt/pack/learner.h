@@ -76,6 +76,9 @@ class Learner {
   Size size_;
   std::vector<Level> levels_;
   std::vector<Plane> target_, colours_, detail_, out_, d_out_, d_detail_, d_colours_;
+  using Filters = std::array<std::array<float, codec::kUpsampling>, codec::kLevels - 1>;
+  static Filters filters_of(const codec::Synthesis<float>& network);
+  Filters filters_{};  // of the features as they are
   std::int64_t updates_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // The rounding of latents, and the models of their probabilities with their gradients: two blocks of
 // positions at a time, so that all that a position needs stays in registers and the first cache. Loops over
-// arrays of vectors are unrolled by hand: else g++ keeps the arrays in memory, and packing takes 1.7 times as
+// arrays of vectors are told to unroll: else g++ keeps the arrays in memory, and packing takes 1.7 times as
 // long.
 #include <cmath>
 #include <cstring>

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <span>
 #include <optional>
+#include <span>
 
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/photograph.h"
@@ -93,8 +93,10 @@ double square_error(const std::vector<std::uint8_t>& a, const std::vector<std::u
 
 class Packer {
  public:
-  Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options)
+  Packer(Size size, const std::vector<std::uint8_t>& pixels, const PhotographOptions& options,
+         FunctionRef<bool(const PackProgress&)> heard)
       : options_(options),
+        heard_(heard),
         pixels_(pixels),
         axes_(principal_axes(pixels)),
         colours_(along_axes(pixels, axes_)),
@@ -103,10 +105,10 @@ class Packer {
     begin();
   }
 
-  void learn(FunctionRef<bool(const PackProgress&)> heard) {
+  void learn() {
     NetworkAdam adam;
     const Networks<float> base = networks_;
-    for (std::int64_t s = 0; s < options_.steps; ++s) {
+    for (std::int64_t s = 0; goes_on_ && s < options_.steps; ++s) {
       const double done = static_cast<double>(s) / static_cast<double>(options_.steps);
       // The first steps of Adam are as large for numbers that are right as for those that are not.
       const double warm = std::min(1.0, static_cast<double>(s + 1) / kWarmUp);
@@ -124,7 +126,7 @@ class Packer {
         adam.step(networks_, gradient, kNetworkRate * falling);
       }
       if (s % std::max<std::int64_t>(options_.steps / kLooks, 1) == 0) look(done);
-      if (!heard({s + 1, options_.steps, bpp_ + network_bits_ / learner_.pixels(), psnr_})) break;
+      goes_on_ = heard_({s + 1, options_.steps, bpp_ + network_bits_ / learner_.pixels(), psnr_});
     }
     if (!coded_) freeze();
   }
@@ -148,6 +150,7 @@ class Packer {
     std::array<double, codec::kBaseNetworks>
         sizes;  // logarithms of sizes or qualities, beside those asked for
     for (int base = 0; base < codec::kBaseNetworks; ++base) {
+      goes_on_ = goes_on_ && heard_({0, options_.steps, 0, 0});
       begin_with(analysis.latents(features_, base));
       const Cost cost = learner_.measure(codec::to_floats(codec::base_networks(base)), {.soft = false});
       sizes[static_cast<std::size_t>(base)] =
@@ -161,7 +164,7 @@ class Packer {
     networks_ = codec::to_floats(codec::base_networks(base_));
     begin_with(analysis.latents(features_, base_));
     features_ = {};
-    colours_ = {};
+    colours_ = std::vector<float>();
   }
 
   void begin_with(const std::vector<Tensor>& latents) {
@@ -219,9 +222,11 @@ class Packer {
   }
 
   PhotographOptions options_;
+  FunctionRef<bool(const PackProgress&)> heard_;
+  bool goes_on_ = true;
   const std::vector<std::uint8_t>& pixels_;
   codec::ColourAxes axes_;
-  // Until the latents begin; before the learner takes its memory.
+  // Computed before the learner takes its memory, and dropped when the latents begin.
   std::vector<float> colours_;
   std::vector<Tensor> features_;
   Learner learner_;
@@ -255,9 +260,8 @@ PackedPhotograph pack_photograph(Size size, const std::vector<std::uint8_t>& pix
                                  const PhotographOptions& options,
                                  FunctionRef<bool(const PackProgress&)> heard) {
   check_options(options);
-  heard({0, options.steps, 0, 0});
-  Packer packer(size, pixels, options);
-  packer.learn(heard);
+  Packer packer(size, pixels, options, heard);
+  packer.learn();
   return packer.write();
 }
 

@@ -29,8 +29,8 @@ struct PhotographOptions {
 // Throws ConfigError for options out of range.
 void check_options(const PhotographOptions& options);
 
-// After a step of learning, or, in place of that, after rows of a drawing's exact pixels. Step 0 is before
-// the first look at a photograph, which takes as long as some ten steps.
+// After a step of learning, or, in place of that, after rows of a drawing's exact pixels. Step 0 comes a few
+// times while a photograph is looked at, which takes as long as some ten steps.
 struct PackProgress {
   std::int64_t step = 0, steps = 0;
   double bits_a_pixel = 0, psnr = 0;  // as they are estimated then
