@@ -143,7 +143,10 @@ def chosen(case, part, bad=None, ours=None, theirs=None):
 NOT_COMPARED = {
     "rand": "random numbers", "randn": "random numbers", "randint": "random numbers", "randperm": "random numbers",
     "bernoulli": "random numbers", "multinomial": "random numbers", "mlp": "made of layers that are compared",
-    "grid_encoding": "PyTorch has none", "median": "PyTorch does not say which of equal elements it takes"}
+    "grid_encoding": "PyTorch has none", "median": "PyTorch does not say which of equal elements it takes",
+    "quantize": "PyTorch multiplies by 1 / scale; ONNX's own cases hold it", "fake_quantize": "as quantize",
+    "dequantize": "of PyTorch's own tensors; ONNX's own cases hold it", "pack_nibbles": "PyTorch has none",
+    "unpack_nibbles": "PyTorch has none"}
 
 
 def forgotten(root, compared):
