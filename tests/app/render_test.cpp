@@ -2,6 +2,7 @@
 // should be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/safetensors.h"
 #include "veldt/ops/create.h"
 
 namespace veldt::test {
@@ -237,21 +239,58 @@ TEST_F(RenderCommand, DrawsWithWideNetworksWithinTwoHundredMegabytes) {
   EXPECT_LT(process.peak_megabytes(), 200);
 }
 
+// What a verb says to a folder, in one line.
+std::string said_of(const std::string& folder, const std::string& verb, const std::string& ending) {
+  const TempDir out;
+  const Ran ran = run_veldt({verb, folder, "-o", out / ("out" + ending)});
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_EQ(count_entries(out.path()), 0u);
+  std::string line = ran.err;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
 TEST_F(RenderCommand, SaysWhatAFolderHolds) {
   const TempDir dir;
   const auto said = [&](const std::string& verb, const std::string& ending) {
-    const Ran ran = run_veldt({verb, dir / "", "-o", dir / ("out" + ending)});
-    EXPECT_EQ(ran.exit_code, 2);
-    return ran.err;
+    return said_of(dir / "", verb, ending);
   };
   for (const auto& [verb, ending] : {std::pair("render", ".png"), {"export", ".html"}}) {
     EXPECT_NE(said(verb, ending).find("holds no model"), std::string::npos) << said(verb, ending);
     EXPECT_EQ(said(verb, ending).find("for m in"), std::string::npos) << "a loop over nothing";
   }
   std::filesystem::copy(model_, dir / "a.safetensors");
-  EXPECT_NE(said("render", ".png").find("/*.safetensors; do veldt render"), std::string::npos);
-  io::write_file(dir / "b.vp", "");
-  EXPECT_NE(said("export", ".html").find("/*.vp; do veldt export"), std::string::npos);
+  EXPECT_NE(said("render", ".png")
+                .find("/*.safetensors; do veldt render \"$m\" -o \"${m%.*}.png\" --scale 4; done"),
+            std::string::npos);
+  EXPECT_NE(said("export", "/").find("-o \"${m%.*}/\"; done"), std::string::npos);
+  // a.safetensors and a.vp are two pictures.
+  io::write_file(dir / "a.vp", "");
+  EXPECT_NE(said("export", ".html").find("/*.vp; do veldt export \"$m\" -o \"$m.html\"; done"),
+            std::string::npos);
+  EXPECT_NE(said("export", "/").find("-o \"$m.tiles/\"; done"), std::string::npos);
+}
+
+TEST_F(RenderCommand, SaysThatAFolderIsARun) {
+  for (const char* name : {"/model.safetensors", "/best.safetensors"}) {
+    const TempDir dir;
+    const std::string run = dir / "it's a run";
+    std::filesystem::create_directory(run);
+    io::write_safetensors(run + name, {{"weight", zeros({2, 2})}});
+    const std::string drawn = said_of(run, "render", ".png"), page = said_of(run, "export", ".html");
+    EXPECT_NE(drawn.find("is a run of veldt train"), std::string::npos) << drawn;
+    EXPECT_NE(drawn.find("it'\\''s a run' INPUT"), std::string::npos) << drawn;
+    EXPECT_NE(page.find("-o x.onnx"), std::string::npos) << page;
+  }
+}
+
+TEST_F(RenderCommand, QuotesAFolderForTheShell) {
+  const TempDir dir;
+  const std::string folder = dir / "it's a set";
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy(model_, folder + "/a b.safetensors");
+  const std::string said = said_of(folder, "render", ".png");
+  EXPECT_NE(said.find("it'\\''s a set'/*.safetensors; do"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -140,6 +140,20 @@ TEST(Distil, PlacesWithoutALabelDoNotCount) {
               soft_target_loss(slice(y, 2, 0, 2), slice(wanted, 2, 0, 2), 2).item(), 1e-6);
 }
 
+TEST(Distil, PaddingThatDoesNotFitTheOutputsIsRefused) {
+  const nn::Sequential student = small_net(4, 1);
+  auto teacher = std::make_shared<nn::Sequential>(small_net(16, 2));
+  Rng rng(3);
+  const Tensor x = randn({2, 5, 2}, rng);  // gives [2, 5, 3]: 5 would be the classes
+  const Distiller distiller(student, teacher);
+  const auto loss = [&](const Tensor& labels) {
+    return distiller(full({}, 0.0), {student(x)}, {x, labels}).item();
+  };
+  const Tensor labels = zeros({2, 5}, DType::i64);
+  EXPECT_TRUE(std::isfinite(loss(labels)));
+  EXPECT_THAT(error_of<ShapeError>([&] { loss(labels - 1); }), HasSubstr("do not fit"));
+}
+
 // FitNets: 4 channels beside 7, and 5 features beside 9.
 class RegressedHints : public testing::Test {
  protected:
@@ -243,6 +257,57 @@ TEST_F(RegressedHints, ChangeTheWidthAlone) {
   other.hints = {{"0", "3"}};
   EXPECT_THAT(error_of<ShapeError>([&] { Distiller(student, teacher, other); }), HasSubstr("width alone"));
   EXPECT_TRUE(student.training());
+}
+
+// Steps of time are no width, though a linear layer could map one number of them to another.
+TEST(RegressedSequences, MapFeaturesOrTheChannelsOfConvolutions) {
+  Rng rng(4);
+  const auto linear = [&](std::int64_t out) {
+    return std::make_shared<nn::Sequential>(nn::Linear(6, out, rng), nn::Tanh());
+  };
+  const auto conv = [&](std::int64_t out, std::int64_t kernel) {
+    return std::make_shared<nn::Sequential>(nn::Conv1d(6, out, kernel, rng), nn::Tanh());
+  };
+  // The student sees the first `steps` of the teacher's.
+  const auto regressor = [](const nn::Sequential& student, const std::shared_ptr<nn::Sequential>& teacher,
+                            const Shape& shape, std::int64_t steps) {
+    const nn::Module* const small = &student;
+    const Distiller distiller(student, teacher,
+                              {.hints = {{"0", "0"}},
+                               .hint_loss = HintLoss::features,
+                               .example = {zeros(shape)},
+                               .forward = [small, steps](const nn::Module& m, const data::Batch& batch) {
+                                 return m(&m == small ? slice(batch[0], 1, 0, steps) : batch[0]);
+                               }});
+    const NamedTensors learned = distiller.named_parameters();
+    return learned.empty() ? Shape{} : learned[0].tensor.shape();
+  };
+  EXPECT_EQ(regressor(*linear(8), linear(9), {2, 7, 6}, 7), (Shape{9, 8}));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                regressor(*linear(8), linear(8), {2, 7, 6}, 5);
+              }),
+              HasSubstr("[2, 5, 8]"));
+  EXPECT_EQ(regressor(*conv(4, 3), conv(5, 3), {2, 6, 9}, 6), (Shape{5, 4}));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                regressor(*conv(4, 2), conv(4, 3), {2, 6, 9}, 6);
+              }),
+              HasSubstr("width alone"));
+}
+
+// What the teacher made of the example is no hint of a batch.
+TEST_F(RegressedHints, TakeNothingFromTheExample) {
+  const nn::Sequential student = net(4, 5, 1);
+  auto teacher = std::make_shared<nn::Sequential>(net(7, 9, 2));
+  DistilOptions o = options();
+  bool whole = true;
+  o.forward = [&whole](const nn::Module& m, const data::Batch& b) {
+    return whole ? m(b[0]) : zeros({b[0].size(0), 3});
+  };
+  const Distiller distiller(student, teacher, o);
+  whole = false;
+  const data::Batch b = batch();
+  EXPECT_THAT(error_of<Error>([&] { distiller(full({}, 0.0), {student(b[0])}, b); }),
+              HasSubstr("heard nothing"));
 }
 
 TEST(Distil, OnlyTheStudentLearns) {

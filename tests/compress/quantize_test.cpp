@@ -131,6 +131,25 @@ TEST(Quantize, RecurrentNetworksAndTablesToo) {
   }
 }
 
+// How often all steps of an LSTM are one kernel.
+class OneKernelCalls final : public Interceptor {
+ public:
+  void on_call(const KernelCall& call, const Backend& backend) override {
+    if (call.is(Entry::lstm_quantized)) ++calls_;
+    call.run(backend);
+  }
+  // Of fn().
+  template <class Fn> int of(const Fn& fn) {
+    calls_ = 0;
+    const InterceptorScope scope(this);
+    fn();
+    return calls_;
+  }
+
+ private:
+  int calls_ = 0;
+};
+
 // One kernel takes all steps; with lengths they are ops. What the first rounds at a half the others may round
 // to the other side.
 TEST(Quantize, StepsOfAnLstmAreTheSameInOneKernel) {
@@ -140,10 +159,26 @@ TEST(Quantize, StepsOfAnLstmAreTheSameInOneKernel) {
   lstm.eval();
   const Tensor x = randn({7, 6, 10}, rng), h = rand({4, 6, 24}, rng, -1, 1), c = randn({4, 6, 24}, rng);
   quantize(lstm, {.method = Method::dynamic});
-  const nn::RecurrentResult one = lstm.run(x, {h, c}), ops = lstm.run(x, {h, c}, full({6}, 7, DType::i64));
+  nn::RecurrentResult one, ops;
+  OneKernelCalls kernel;
+  EXPECT_EQ(kernel.of([&] { one = lstm.run(x, {h, c}); }), 4);
+  EXPECT_EQ(kernel.of([&] { ops = lstm.run(x, {h, c}, full({6}, 7, DType::i64)); }), 0);
   EXPECT_GT(decibels(ops.output, one.output), 60);
   EXPECT_GT(decibels(ops.state.h, one.state.h), 60);
   EXPECT_GT(decibels(ops.state.c, one.state.c), 60);
+}
+
+TEST(Quantize, StepsOfAnLstmAreOpsWhereTheFirstWeightIsLearned) {
+  Rng rng(5);
+  nn::LSTM lstm(10, 24, {}, rng);
+  lstm.eval();
+  quantize(lstm, {.method = Method::dynamic, .keep = {"weight_ih_l0"}});
+  const Tensor x = randn({7, 6, 10}, rng);
+  OneKernelCalls kernel;
+  EXPECT_EQ(kernel.of([&] { sum(lstm(x)).backward(); }), 0);
+  EXPECT_TRUE(lstm.named_parameters().front().tensor.grad().defined());
+  const NoGrad off;
+  EXPECT_EQ(kernel.of([&] { lstm(x); }), 1);
 }
 
 TEST(Quantize, KeepsWhatIsToStayFloats) {

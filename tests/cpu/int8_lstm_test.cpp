@@ -105,13 +105,15 @@ class Int8Lstm {
 };
 
 TEST(Int8Lstm, IsThePlainFormulaWithExactSums) {
-  // One element, parts of a register, whole ones; few rows that threads share, and many.
+  // One element, parts of a register, whole ones; few rows that threads share, in one block and in two, and
+  // many.
   const Int8LstmCase cases[] = {{3, 1, 1},         {4, 5, 7, true},          {2, 33, 16},
-                                {3, 40, 37, true}, {2, 2, 64, false, false}, {2, 3, 210}};
+                                {3, 40, 37, true}, {2, 2, 64, false, false}, {2, 3, 210},
+                                {2, 33, 96}};
   for (const Int8LstmCase& c : cases)
     test::for_each_int8_kernels([&](const std::string& name) {
       std::vector<float> once;
-      for (const int threads : {1, 3}) {
+      for (const int threads : {1, 3, 9}) {
         const test::ThreadsScope scope(threads);
         Int8Lstm lstm(c);
         const std::vector<float> found = lstm.run();

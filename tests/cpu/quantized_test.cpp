@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cpu/int8_kernels.h"
@@ -81,14 +83,29 @@ TEST(Int8Product, EachKernelSumsExactly) {
 TEST(Int8Numbers, RoundHalvesToEvenAndKeepWithinABytesRange) {
   const std::vector<float> x = {0.5F, 1.5F, -0.5F, 2.5F, 1e9F, -1e9F, NAN, 3,   4,
                                 5,    6,    7,     8,    9,    10,    11,  300, -300};
-  std::vector<std::uint8_t> q(x.size());
-  cpu::to_bytes(x.data(), static_cast<std::int64_t>(x.size()), {1, 10}, q.data());
-  EXPECT_EQ(
-      q, (std::vector<std::uint8_t>{10, 12, 10, 12, 255, 0, 0, 13, 14, 15, 16, 17, 18, 19, 20, 21, 255, 0}));
+  const std::vector<std::uint8_t> wanted = {10, 12, 10, 12, 255, 0,  0,  13,  14,
+                                            15, 16, 17, 18, 19,  20, 21, 255, 0};
+  const auto best = cpu::instruction_set_in_use();
+  for (const auto set : cpu::instruction_sets()) {
+    cpu::use_instruction_set(set);
+    std::vector<std::uint8_t> q(x.size());
+    cpu::to_bytes(x.data(), static_cast<std::int64_t>(x.size()), {1, 10}, q.data());
+    EXPECT_EQ(q, wanted) << cpu::name_of(set);
+    float low, high;
+    cpu::range_of_numbers(x.data(), static_cast<std::int64_t>(x.size()), &low, &high);
+    EXPECT_EQ(low, -1e9F) << cpu::name_of(set);
+    EXPECT_EQ(high, 1e9F) << cpu::name_of(set);
+  }
+  cpu::use_instruction_set(best);
   const cpu::Affine8 as = cpu::affine8_of(-1, 2);
   EXPECT_EQ(as.zero, 85);
   EXPECT_FLOAT_EQ(as.scale, 3.0F / 255);
   EXPECT_EQ(cpu::affine8_of(0, 0).scale, 1);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const auto& [low, high] : {std::pair(-kInfinity, 0.0F), {0.0F, kInfinity}, {-3e38F, 3e38F}}) {
+    EXPECT_EQ(cpu::affine8_of(low, high).scale, kInfinity) << low << ' ' << high;
+    EXPECT_EQ(cpu::affine8_of(low, high).zero, 0) << low << ' ' << high;
+  }
 }
 
 struct QuantizedCase {
@@ -213,6 +230,32 @@ TEST(ConvolveQuantized, IsThePlainSumOfWhatTheIntegersStandFor) {
       }
     });
   }
+}
+
+// A row that is not finite has no range, and gives NaN through the bounds of a ReLU, too; others stay as they
+// are.
+TEST(ConvolveQuantized, ARowWithInfinityGivesNaN) {
+  constexpr std::int64_t rows = 4, depth = 70, columns = 33;
+  Array<float> x = Array<float>::random({rows, depth}, 1), scale({columns}, 0.5F), y({rows, columns});
+  Array<std::int8_t> w = Array<std::int8_t>::random({columns, depth}, 2, -128, 128);
+  const QuantizedConv call{.layout = {.dims = 0}, .low = 0};
+  const auto run = [&] {
+    cpu::backend().convolve_quantized(call, x.view(), w.view(), scale.view(), nullptr, nullptr, nullptr,
+                                      y.view());
+    return std::vector<float>(y.values().begin(), y.values().end());
+  };
+  test::for_each_int8_kernels([&](const std::string& name) {
+    x[depth + 3] = x[2 * depth + 5] = x[3 * depth] = 1;
+    const std::vector<float> finite = run();
+    x[depth + 3] = -INFINITY, x[2 * depth + 5] = INFINITY, x[3 * depth] = NAN;
+    const std::vector<float> found = run();
+    for (std::size_t i = 0; i < columns; ++i) {
+      EXPECT_EQ(found[i], finite[i]) << name;
+      EXPECT_TRUE(std::isnan(found[columns + i])) << name << ' ' << i;
+      EXPECT_TRUE(std::isnan(found[2 * columns + i])) << name << ' ' << i;
+      EXPECT_TRUE(std::isfinite(found[3 * columns + i])) << name << ' ' << i;
+    }
+  });
 }
 
 TEST(MultiplyNarrow, IsTheProductWithWhatTheIntegersStandFor) {

@@ -50,6 +50,15 @@ Sequential small_network() {
                     Flatten(),       Dropout(0.5, rng), std::move(last)};
 }
 
+// Of bytes: each output is the larger number of the input times `weight`.
+Linear byte_layer(double weight) {
+  const NoGrad off;
+  Linear net(2, 2, {.bias = false});
+  net.weight().assign(eye(2) * weight);
+  net.weights().front().weight->quantize({.input = QuantizedInput::fixed}, 0, 1);
+  return net;
+}
+
 ParsedFile exported(Module& module, const TensorList& inputs, const ExportOptions& options = {}) {
   const TempDir dir;
   export_model(dir / "x.onnx", module, inputs, options);
@@ -344,17 +353,56 @@ TEST(Export, AFileThatGivesOtherNumbersIsNotWritten) {
 TEST(Export, AGivenToleranceHoldsForBytesToo) {
   const NoGrad off;
   const TempDir dir;
-  Linear net(2, 2);
-  net.weights().front().weight->quantize({.input = QuantizedInput::fixed}, 0, 1);
+  Linear net = byte_layer(1);
   ExportOptions options;
+  double apart = 0.01;
   options.run = [&](const std::string&, const TensorList& inputs) {
-    return TensorList{net(inputs[0]) + 0.01};
+    return TensorList{net(inputs[0]) + apart};
   };
   export_model(dir / "near.onnx", net, {ones({1, 2})}, options);
   for (const double tolerance : {1e-4, 1e-3}) {
     options.tolerance = tolerance;
     EXPECT_THROW(export_model(dir / "far.onnx", net, {ones({1, 2})}, options), Error) << tolerance;
   }
+  apart = 0.05;
+  options.tolerance.reset();
+  EXPECT_THROW(export_model(dir / "far.onnx", net, {ones({1, 2})}, options), Error);
+}
+
+// 0.01 would be within the tolerance of numbers of 1 or more.
+TEST(Export, BytesOfSmallNumbersAreHeldAgainstTheirLargest) {
+  const NoGrad off;
+  const TempDir dir;
+  Linear net = byte_layer(0.1);
+  double apart = 0.001;
+  const ExportOptions options = {.run = [&](const std::string&, const TensorList& inputs) {
+    return TensorList{net(inputs[0]) + apart};
+  }};
+  EXPECT_NEAR(export_model(dir / "near.onnx", net, {ones({1, 2})}, options).largest_difference, 0.01, 1e-3);
+  apart = 0.01;
+  EXPECT_THROW(export_model(dir / "far.onnx", net, {ones({1, 2})}, options), Error);
+  net = byte_layer(0);
+  apart = 0;
+  EXPECT_EQ(export_model(dir / "zero.onnx", net, {ones({1, 2})}, options).largest_difference, 0);
+}
+
+// onnxruntime adds pairs of products of u8 and i8 in 16 bits where a processor has no VNNI, and these bounds
+// do not hold 2 x 255 x 127; products of u8 and u8 it adds in 32 bits.
+TEST(Export, ProductsOfBytesHaveNoSign) {
+  const NoGrad off;
+  Linear net(3, 2, {.bias = false});
+  net.weight().assign(Tensor::of({2, 3}, {127, 127, -127, 64, -64, 127}));
+  net.weights().front().weight->quantize({.input = QuantizedInput::dynamic});
+  const Tensor x = Tensor::of({2, 3}, {1, 1, 0, -1, 1, 0.5});
+  const ParsedFile file = exported(net, {x});
+  const auto product = std::find_if(file.nodes.begin(), file.nodes.end(),
+                                    [](const auto& node) { return node.op == "MatMulInteger"; });
+  ASSERT_NE(product, file.nodes.end());
+  ASSERT_EQ(product->inputs.size(), 4u);
+  const auto raw = [&](std::size_t input) { return file.initializers.at(product->inputs[input]).raw; };
+  EXPECT_EQ(raw(1), std::string("\xff\xc0\xff\x40\x01\xff"));  // [depth, columns], 128 more than the integers
+  EXPECT_EQ(raw(2), std::string(1, '\0'));
+  EXPECT_EQ(raw(3), "\x80");
 }
 
 // VELDT_WRITE_GOLDEN=1 writes it again, after a change on purpose.

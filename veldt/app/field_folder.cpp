@@ -33,7 +33,8 @@ std::vector<std::string> models_in(const std::string& folder) {
 
 }  // namespace
 
-void refuse_folder(std::string folder, const std::string& verb, const std::string& loop) {
+void refuse_folder(std::string folder, const std::string& verb, const std::string& output,
+                   const std::string& rest) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   const std::string what = fmt::format("cannot {} the folder {}", verb, folder);
   if (is_run(folder))
@@ -46,9 +47,13 @@ void refuse_folder(std::string folder, const std::string& verb, const std::strin
     throw UsageError(
         what, "it holds no model: no name in it ends in .safetensors or .vp",
         "fit or pack a picture first, then name the file: veldt fit picture.png -o m.safetensors");
-  throw UsageError(what, fmt::format("veldt {} takes one model at a time", verb),
-                   fmt::format("name one, or take all in a shell: for m in {}; do veldt {} \"$m\" {}; done",
-                               fmt::join(models, " "), verb, loop));
+  // Where both endings occur, a.safetensors and a.vp would become one file. A folder cannot be called as a
+  // file.
+  const std::string name = models.size() == 1 ? "${m%.*}" : output == "/" ? "$m.tiles" : "$m";
+  throw UsageError(
+      what, fmt::format("veldt {} takes one model at a time", verb),
+      fmt::format("name one, or take all in a shell: for m in {}; do veldt {} \"$m\" -o \"{}{}\"{}; done",
+                  fmt::join(models, " "), verb, name, output, rest));
 }
 
 }  // namespace veldt::app

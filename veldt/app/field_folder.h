@@ -6,8 +6,9 @@
 
 namespace veldt::app {
 
-// `verb`: the command's word, "render" or "export"; `loop`: the rest of the command that a shell is to run
-// for each "$m". Throws UsageError.
-[[noreturn]] void refuse_folder(std::string folder, const std::string& verb, const std::string& loop);
+// `verb`: the command's word, "render" or "export"; `output`: the ending of the files that a loop of the
+// shell is to write, or "/"; `rest`: of its command. Throws UsageError.
+[[noreturn]] void refuse_folder(std::string folder, const std::string& verb, const std::string& output,
+                                const std::string& rest = "");
 
 }  // namespace veldt::app

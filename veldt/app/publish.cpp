@@ -116,7 +116,7 @@ bool is_published(const std::string& output) {
 int publish_field(const std::string& model, const std::string& output, const WishedSize& size,
                   Context& context) {
   const std::string ending = ending_of(output);
-  if (io::is_directory(model)) refuse_folder(model, "export", fmt::format("-o \"${{m%.*}}{}\"", ending));
+  if (io::is_directory(model)) refuse_folder(model, "export", ending);
   std::string title = std::filesystem::path(model).stem().string();
   std::replace(title.begin(), title.end(), '_', ' ');
   if (ending != "/" && (!size.sides.empty() || size.scale))

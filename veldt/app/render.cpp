@@ -225,7 +225,7 @@ int render(RenderFlags flags, Context& context, Ranks& ranks) {
   if (!flags.dry_run) stop.emplace();
   const Device device = ranks.choose_device(flags.device).device;
   for (const std::string& model : flags.models)
-    if (io::is_directory(model)) refuse_folder(model, "render", "-o \"${m%.*}.png\" --scale 4");
+    if (io::is_directory(model)) refuse_folder(model, "render", ".png", " --scale 4");
   field::Field field = load_field(flags.model);
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));

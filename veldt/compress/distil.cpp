@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/core/hooks.h"
+#include "veldt/nn/convolution.h"
 #include "veldt/nn/evaluating.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
@@ -18,7 +20,9 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::compress {
 namespace {
@@ -105,15 +109,25 @@ Tensor hint_loss(const Tensor& student, const Tensor& teacher, HintLoss kind) {
 
 namespace {
 
+bool is_convolution(const nn::Module& layer) {
+  return dynamic_cast<const nn::Conv1d*>(&layer) || dynamic_cast<const nn::Conv2d*>(&layer) ||
+         dynamic_cast<const nn::Conv3d*>(&layer);
+}
+
 // The dimension in which two layers' outputs differ, if it is one that a regressor maps: the channels [n,
-// channels, places ..], or the features [n, places .., features].
-int mapped_dim(const Shape& student, const Shape& teacher) {
-  for (const int dim : {1, teacher.rank() - 1})
+// channels, places ..], or the features [n, places .., features]. Of [n, a, b] the shape does not say which
+// is which: a convolution has its channels first, any other layer features last, behind steps of time.
+int mapped_dim(const Shape& student, const Shape& teacher, bool convolutions) {
+  std::vector<int> dims = {1, teacher.rank() - 1};
+  if (convolutions) dims = {1};
+  if (!convolutions && teacher.rank() == 3) dims = {2};
+  for (const int dim : dims)
     if (student.rank() == teacher.rank() && student.rank() > 1 &&
         student.without(dim) == teacher.without(dim))
       return dim;
   throw ShapeError(str("a layer that gives ", student, " cannot be mapped to one that gives ", teacher),
-                   "a regressor changes the width alone, channels or features",
+                   "a regressor changes the width alone: channels of convolutions, or features, the last of "
+                   "three dimensions",
                    "name other layers, or compare their similarities");
 }
 
@@ -142,6 +156,21 @@ std::vector<Tensor> heard_of(const nn::Module& network, const std::vector<nn::Mo
   return heard;
 }
 
+// Labels are data, so a Plan checks them at each replay.
+void check_no_padding(const Tensor& labels, const Shape& outputs) {
+  host_work(
+      "check of labels", {labels.view()},
+      [shape = labels.shape(), device = labels.device(), outputs](std::span<const View> views) {
+        std::int64_t low = 0, high = 0;
+        backend(device).index_range(views[0], &low, &high);
+        if (high >= low && low < 0)
+          throw ShapeError(
+              str("labels ", shape, " below 0 do not fit the teacher's outputs ", outputs),
+              "they are padding, and there is not one for each row and place of [n, classes, places ..]",
+              "give outputs with the classes second, or labels of another shape without padding");
+      });
+}
+
 Error heard_nothing(const Hint& hint) {
   return {fmt::format("the hint from {} to {} heard nothing", hint.teacher, hint.student),
           "one of the layers was not called with the batch, or not by itself", "name another layer"};
@@ -163,6 +192,10 @@ struct Distiller::Shared {
     int dim;
   };
   std::vector<std::optional<Regressor>> regressors;  // of each hint
+
+  // Of the hints' layers, `own` of the student and `others` of the teacher.
+  void add_regressors(const nn::Module& student, const std::vector<nn::Module*>& own,
+                      const std::vector<nn::Module*>& others);
 };
 
 Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teacher, DistilOptions options)
@@ -190,23 +223,33 @@ Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teac
   for (std::size_t i = 0; i < hints.size(); ++i) {
     own.push_back(&layer_of(student, hints[i].student, "student"));
     others.push_back(&layer_of(*shared_->teacher, hints[i].teacher, "teacher"));
-    hear(*own.back(), &Shared::students, i, true);
-    hear(*others.back(), &Shared::teachers, i, false);
   }
-  const DistilOptions& o = shared_->options;
-  shared_->regressors.resize(hints.size());
+  shared_->add_regressors(student, own, others);
+  // Last, so that what layers make of the example is not taken for a batch's.
+  for (std::size_t i = 0; i < hints.size(); ++i) {
+    hear(*own[i], &Shared::students, i, true);
+    hear(*others[i], &Shared::teachers, i, false);
+  }
+}
+
+void Distiller::Shared::add_regressors(const nn::Module& student, const std::vector<nn::Module*>& own,
+                                       const std::vector<nn::Module*>& others) {
+  const DistilOptions& o = options;
+  const std::vector<Hint>& hints = o.hints;
+  regressors.resize(hints.size());
   if (o.hint_loss != HintLoss::features || o.example.empty() || hints.empty()) return;
   const std::vector<Tensor> small = heard_of(student, own, o.forward, o.example),
-                            large = heard_of(*shared_->teacher, others, o.forward, o.example);
+                            large = heard_of(*teacher, others, o.forward, o.example);
   Rng rng(o.seed);
   for (std::size_t i = 0; i < hints.size(); ++i) {
     if (!small[i].defined() || !large[i].defined()) throw heard_nothing(hints[i]);
     if (small[i].shape() == large[i].shape()) continue;
-    const int dim = mapped_dim(small[i].shape(), large[i].shape());
+    const int dim =
+        mapped_dim(small[i].shape(), large[i].shape(), is_convolution(*own[i]) && is_convolution(*others[i]));
     nn::Linear linear(small[i].size(dim), large[i].size(dim), rng);
     linear.to(small[i].dtype());
     linear.to(small[i].device());
-    shared_->regressors[i] = {std::move(linear), dim};
+    regressors[i] = {std::move(linear), dim};
   }
 }
 
@@ -229,8 +272,12 @@ Tensor Distiller::operator()(const Tensor& loss, const TensorList& outputs, cons
   Tensor counts;
   const Tensor& labels = batch.back();
   const int classes = wanted.rank() > 1 ? 1 : 0;
-  if (!o.numbers && labels.dtype() == DType::i64 && labels.numel() * wanted.size(classes) == wanted.numel())
-    counts = to(reshape(labels >= 0, wanted.shape().without(classes)), wanted.dtype());
+  if (!o.numbers && labels.dtype() == DType::i64) {
+    if (labels.numel() * wanted.size(classes) == wanted.numel())
+      counts = to(reshape(labels >= 0, wanted.shape().without(classes)), wanted.dtype());
+    else
+      check_no_padding(labels, wanted.shape());
+  }
   const Tensor part = o.numbers ? mse_loss(outputs.at(0), wanted)
                                 : soft_target_loss(outputs.at(0), wanted, o.temperature, counts);
   Tensor total = loss * (1 - o.weight) + part * o.weight;

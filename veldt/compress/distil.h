@@ -61,9 +61,10 @@ struct DistilOptions {
 
 // What a training minimises: TrainerOptions::instead. Copies share the teacher, which is called in evaluation
 // mode and without gradients on the same batches, the hooks of the hints, which go with the last copy, and
-// the regressors: linear layers along dimension 1, or the last one, 1 x 1 convolutions of pictures. They
-// learn with the student, if its optimizer has named_parameters() too, and are in the checkpoints of a fit,
-// but in no file of the student.
+// the regressors: linear layers along dimension 1, 1 x 1 convolutions of pictures, or along the last one. Of
+// [n, a, b] that is dimension 1 for convolutions, and the last one for all other layers, whose second
+// dimension is time. They learn with the student, if its optimizer has named_parameters() too, and are in the
+// checkpoints of a fit, but in no file of the student.
 class Distiller {
  public:
   // Keeps a reference to the student. Throws ConfigError for numbers out of range, and for a hint that names
@@ -77,7 +78,7 @@ class Distiller {
 
   // (1 - weight) loss + weight soft targets + hint_weight hints. `loss`: without the teacher; `outputs`: the
   // student's. Rows and places with a label below 0 are padding, and do not count. Throws ShapeError for
-  // outputs of another shape than the teacher's.
+  // outputs of another shape than the teacher's, and for padding that does not fit them.
   Tensor operator()(const Tensor& loss, const TensorList& outputs, const data::Batch& batch) const;
 
  private:

@@ -16,6 +16,17 @@ HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// x, or `other` where it is NaN: for the first operand of Min and Max with `other`. x86's give the second one
+// for a NaN, so that there nothing is to be done; others' give the NaN.
+template <class V> HWY_INLINE V number_or(V x, V other) {
+#if HWY_ARCH_X86
+  (void)other;
+  return x;
+#else
+  return hn::IfThenElse(hn::IsNaN(x), other, x);
+#endif
+}
+
 // Numbers as bytes: round(x / scale + zero), halves to even, within 0 .. 255; NaN: 0.
 template <class D> class ToBytes {
  public:
@@ -27,8 +38,7 @@ template <class D> class ToBytes {
         zero_(hn::Set(Whole(), static_cast<std::int32_t>(as.zero) - kShiftBits)) {}
 
   HWY_INLINE auto operator()(hn::Vec<D> x) const {
-    // Max gives its second operand for a NaN, or a NaN, which the end of the function makes 0.
-    const auto within = hn::Min(hn::Max(hn::Mul(x, inverse_), low_), high_);
+    const auto within = hn::Min(hn::Max(number_or(hn::Mul(x, inverse_), low_), low_), high_);
     const auto q = hn::Add(hn::BitCast(Whole(), hn::Add(within, shift_)), zero_);
     return hn::DemoteTo(hn::Rebind<std::uint8_t, D>(), q);
   }

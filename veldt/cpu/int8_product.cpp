@@ -109,9 +109,8 @@ void range(const float* x, std::int64_t n, float* low, float* high) {
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto v = hn::LoadU(d, x + i);
-    // In this order a NaN leaves what was found: x86 gives the second operand.
-    least = hn::Min(v, least);
-    most = hn::Max(v, most);
+    least = hn::Min(number_or(v, least), least);
+    most = hn::Max(number_or(v, most), most);
   }
   *low = hn::GetLane(hn::MinOfLanes(d, least));
   *high = hn::GetLane(hn::MaxOfLanes(d, most));
@@ -163,7 +162,8 @@ HWY_INLINE void finish_rows(D d, const Int8Rows& s, const Int8Finish& f, std::in
         numbers = ColumnNumbers<D>(as = own, f, j);
       const std::int64_t place = r * to_row + j;
       store(place, place + lanes <= end ? lanes : count,
-            hn::Min(hn::Max(numbers(s.c + r * kInt8Block + j), low), high));
+            // In this order NaN stays NaN, on x86 too.
+            hn::Min(high, hn::Max(low, numbers(s.c + r * kInt8Block + j))));
     }
   }
 }
@@ -257,6 +257,8 @@ void widen_bytes(const std::uint8_t* from, std::int64_t n, std::int16_t* to) {
 
 Affine8 affine8_of(float low, float high) {
   const float span = high - low;
+  // Sums of such bytes, which are all 0, are 0 times infinity.
+  if (!std::isfinite(span)) return {std::numeric_limits<float>::infinity(), 0};
   if (!(span > 0)) return {1, 0};
   // A denormal scale would have no inverse.
   const float scale = std::max(span / 255, std::numeric_limits<float>::min());

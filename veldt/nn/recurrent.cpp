@@ -48,12 +48,7 @@ void check_lengths(const std::string& layer, const Tensor& lengths, std::int64_t
 }  // namespace
 
 Recurrent::Recurrent(CellKind cell, std::int64_t in, std::int64_t hidden, const Options& o, Rng& rng)
-    : cell_(cell),
-      in_(in),
-      hidden_(hidden),
-      directions_(o.bidirectional ? 2 : 1),
-      batch_first_(o.batch_first),
-      p_(o.dropout) {
+    : cell_(cell), directions_(o.bidirectional ? 2 : 1), batch_first_(o.batch_first), p_(o.dropout) {
   if (in < 1 || hidden < 1 || o.num_layers < 1)
     throw ConfigError(str("cannot build ", name(), '(', in, ", ", hidden, ") of ", o.num_layers, " layers"),
                       "it has one input, one output and one layer or more", "give positive sizes");
@@ -94,12 +89,6 @@ void Recurrent::fields(Fields& f) {
     f("bias_ih" + end, w.bias_ih)("bias_hh" + end, w.bias_hh);
   }
   f("dropout", dropout_);
-  // A visitor may have cut units out, or inputs (compress::cut()).
-  const auto follow = [](std::int64_t& size, const Weight& weight) {
-    if (const Tensor& now = weight.floats(); now.defined() && now.size(1) != size) size = now.size(1);
-  };
-  follow(hidden_, weights_.front().weight_hh);
-  follow(in_, weights_.front().weight_ih);
 }
 
 std::vector<Quantizable::Named> Recurrent::weights() {
@@ -115,7 +104,7 @@ std::vector<Quantizable::Named> Recurrent::weights() {
 
 std::string Recurrent::title() const {
   const auto layers = static_cast<std::int64_t>(weights_.size()) / directions_;
-  return str(name(), '(', in_, ", ", hidden_, layers > 1 ? str(", ", layers, " layers") : "",
+  return str(name(), '(', in(), ", ", hidden(), layers > 1 ? str(", ", layers, " layers") : "",
              cell_ == CellKind::relu ? ", relu" : "", directions_ == 2 ? ", bidirectional" : "",
              batch_first_ ? ", batch first" : "", p_ != 0 ? str(", dropout ", p_) : "",
              weights_[0].bias_ih.defined() ? ")" : ", no bias)");
@@ -125,15 +114,15 @@ double Recurrent::flops(const Shape& input, const Shape&) const {
   double of_a_step = 0;
   for (const Weights& w : weights_)
     of_a_step += 2 * static_cast<double>(numel(w.weight_ih.shape()) + numel(w.weight_hh.shape()));
-  return of_a_step * static_cast<double>(numel(input)) / static_cast<double>(in_);
+  return of_a_step * static_cast<double>(numel(input)) / static_cast<double>(in());
 }
 
 void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
   const std::string what = str(name(), " cannot take ", x.shape());
-  if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != in_)
+  if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != in())
     throw ShapeError(what,
-                     str("an input is ", batch_first_ ? "[n, time, " : "[time, n, ", in_, "], or [time, ",
-                         in_, "] of one sequence"),
+                     str("an input is ", batch_first_ ? "[n, time, " : "[time, n, ", in(), "], or [time, ",
+                         in(), "] of one sequence"),
                      "reshape the input, or build the layer for its last size");
   const std::int64_t time = x.size(x.rank() == 3 && batch_first_ ? 1 : 0),
                      n = x.rank() == 2 ? 1 : x.size(batch_first_ ? 0 : 1);
@@ -153,7 +142,7 @@ void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
 // [layers * directions, n, hidden]: `given`, or zeros.
 Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int64_t n) const {
   const Weight& like = weights_[0].weight_ih;
-  const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden_};
+  const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden()};
   if (!state.defined()) return zeros(shape, like.dtype(), like.device());
   const Tensor given = is_half(like.dtype()) ? state : widened(state);
   if (given.shape() != shape || given.dtype() != like.dtype())
@@ -176,8 +165,8 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     const Tensor all =
         lstm_steps(w.weight_ih.linear(x, bias), w.weight_hh.seen(), state.h, state.c, backward);
     const Tensor last = select(all, 0, backward ? 0 : -1);
-    state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
-    return narrow(all, -1, 0, hidden_);
+    state = {narrow(last, -1, 0, hidden()), narrow(last, -1, hidden(), hidden())};
+    return narrow(all, -1, 0, hidden());
   }
   if (cell_ == CellKind::lstm && !valid.defined() && by_bytes &&
       w.weight_hh.steps_integers(x, state.h, state.c)) {

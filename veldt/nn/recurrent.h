@@ -41,7 +41,7 @@ class Recurrent : public Module, public Quantizable {
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
   CellKind cell() const { return cell_; }
-  std::int64_t hidden() const { return hidden_; }
+  std::int64_t hidden() const { return weights_.front().weight_hh.size(1); }
   bool is_bidirectional() const { return directions_ == 2; }
   bool is_batch_first() const { return batch_first_; }
 
@@ -61,6 +61,8 @@ class Recurrent : public Module, public Quantizable {
     Weight weight_ih, weight_hh;
     Tensor bias_ih, bias_hh;
   };
+  // Of the weights, because a visitor may cut units out, or inputs (compress::cut()).
+  std::int64_t in() const { return weights_.front().weight_ih.size(1); }
   RecurrentResult computed(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const;
   std::string name() const;
   std::string ending(std::size_t i) const;
@@ -70,7 +72,7 @@ class Recurrent : public Module, public Quantizable {
               RecurrentState& state) const;
 
   CellKind cell_;
-  std::int64_t in_, hidden_, directions_;
+  std::int64_t directions_;
   bool batch_first_;
   double p_;
   std::vector<Weights> weights_;    // of each layer, forward and backward

@@ -82,13 +82,13 @@ void check_names(const ExportOptions& options, std::size_t inputs, std::size_t o
   check("outputs", options.output_names, outputs);
 }
 
-// How far two tensors are apart, relative to the larger of 1 and the largest number wanted; infinitely for
-// other shapes. NaN is equal to NaN.
-double difference(const Tensor& wanted, const Tensor& got) {
+// How far two tensors are apart, relative to the larger of `least` and the largest number wanted; infinitely
+// for other shapes. NaN is equal to NaN.
+double difference(const Tensor& wanted, const Tensor& got, double least) {
   if (wanted.shape() != got.shape()) return std::numeric_limits<double>::infinity();
   const std::vector<double> a = to(wanted, DType::f64).values<double>(),
                             b = to(got, DType::f64).values<double>();
-  double scale = 1, largest = 0;
+  double scale = least, largest = 0;
   for (const double v : a) scale = std::max(scale, std::isfinite(v) ? std::abs(v) : 0);
   for (std::size_t k = 0; k < a.size(); ++k) {
     const bool equal = a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]));
@@ -113,10 +113,16 @@ std::uint64_t write_data(const std::string& path, const TracedGraph& graph, cons
   return bytes;
 }
 
-double allowed_difference(const ExportOptions& options, const TracedGraph& graph) {
+// What the results of a graph may differ by, relative to the largest number, or to `least`.
+struct Allowed {
+  double difference = 0, least = 1;
+};
+
+// Steps of bytes are parts of the largest number, however small it is; the least is for zeros alone.
+Allowed allowed_of(const ExportOptions& options, const TracedGraph& graph) {
   const bool rounds = std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                   [](const TracedNode& n) { return n.op == "QuantizeLinear"; });
-  return options.tolerance.value_or(rounds ? 0.02 : 1e-4);
+  return {options.tolerance.value_or(rounds ? 0.02 : 1e-4), rounds ? 1e-9 : 1};
 }
 
 class Export {
@@ -154,7 +160,7 @@ class Export {
     for (Run& r : runs_) graphs.push_back(std::move(r.graph));
     BatchedGraph model = unified(graphs, batches, source_.input >= 0 ? source_ : BatchSource{});
     model.graph = simplified(model.graph);
-    allowed_ = allowed_difference(options_, model.graph);
+    allowed_ = allowed_of(options_, model.graph);
     const std::string name = path.substr(path.find_last_of('/') + 1);
     WriteOptions how{kExportedOpset,    options_.graph_name,  options_.input_names, options_.output_names,
                      options_.metadata, options_.most_inside, name + ".data"};
@@ -241,13 +247,13 @@ class Export {
     for (const Run& r : runs_) {
       const TensorList found = run(bytes, r.inputs);
       for (std::size_t i = 0; i < r.outputs.size(); ++i) {
-        const double apart = difference(r.outputs[i], found.at(i));
+        const double apart = difference(r.outputs[i], found.at(i), allowed_.least);
         largest = std::max(largest, apart);
-        if (apart > allowed_)
+        if (apart > allowed_.difference)
           throw Error(str("the exported network does not give what this one gives: output ", i, " of ",
                           r.inputs.empty() ? Shape{} : r.inputs[0].shape()),
-                      str("it gives ", found[i].shape(), ", and differs by ", apart, " where ", allowed_,
-                          " is allowed"),
+                      str("it gives ", found[i].shape(), ", and differs by ", apart, " where ",
+                          allowed_.difference, " is allowed"),
                       "nothing was written; please report the network's layers");
       }
     }
@@ -263,7 +269,7 @@ class Export {
   BatchSource source_{-1, 0};
   std::vector<Run> runs_;
   std::vector<TraceProblem> problems_;
-  double allowed_ = 0;  // difference
+  Allowed allowed_;
 };
 
 }  // namespace

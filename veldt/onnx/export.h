@@ -34,8 +34,8 @@ struct ExportOptions {
   // limit is 2 GB.
   std::uint64_t most_inside = std::uint64_t{2000} << 20;
   // Runs the bytes of a model, with all its parameters inside, on inputs; unless given, onnx::Network does.
-  // What it returns must be within `tolerance` of what the module gives (relative to the larger of 1 and the
-  // largest number), for each batch that was tried.
+  // What it returns must be within `tolerance` of what the module gives, for each batch that was tried:
+  // relative to the largest number, or to 1 if that is larger and no numbers become bytes.
   std::function<TensorList(const std::string& model, const TensorList& inputs)> run = {};
   // Unless given 1e-4; in a graph where numbers become bytes 0.02, because one at a half may become the byte
   // beside it.

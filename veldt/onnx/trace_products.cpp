@@ -170,8 +170,10 @@ FoundBytes bytes_found(int x) {
   return {scale, zero, q};
 }
 
-// Exact sums of bytes: those of the zero points are taken away after the product, because a MatMulInteger of
-// onnxruntime has one zero point for all rows.
+// Exact sums of bytes: those of the zero points of x are taken away after the product, because a
+// MatMulInteger of onnxruntime has one for all rows. The weight is u8, with the zero point 128: where a
+// processor has no VNNI, onnxruntime adds pairs of products of u8 and i8 in 16 bits, which do not hold them
+// (microsoft/onnxruntime, issue 7524).
 int dynamic_product(int x, const View& w, const View& scale, const View* bias, const View& out) {
   Tracer& t = tracing();
   TraceNodes& n = t.nodes();
@@ -179,10 +181,17 @@ int dynamic_product(int x, const View& w, const View& scale, const View* bias, c
   const Sizes shape = sizes_in(out), of_rows = {rows, 1};
   const FoundBytes found = bytes_found(x);
   std::vector<double> sums(static_cast<std::size_t>(columns));
-  for (std::int64_t i = 0; i < columns * depth; ++i)
-    sums[static_cast<std::size_t>(i / depth)] += w.as<const std::int8_t>()[i];
-  const int product =
-      n.node("MatMulInteger", {found.bytes, n.transpose(t.held().read(w), {1, 0})}, DType::i32, shape);
+  std::string bytes(static_cast<std::size_t>(depth * columns), '\0');
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const int weight = w.as<const std::int8_t>()[j * depth + k];
+      sums[static_cast<std::size_t>(j)] += weight;
+      bytes[static_cast<std::size_t>(k * columns + j)] = static_cast<char>(weight + 128);
+    }
+  const int product = n.node("MatMulInteger",
+                             {found.bytes, n.constant(DType::u8, {depth, columns}, bytes),
+                              n.scalar(DType::u8, 0), n.scalar(DType::u8, 128)},
+                             DType::i32, shape);
   const int of_zeros = n.binary("Mul", n.reshape(n.cast(found.zero, DType::i32), of_rows),
                                 n.numbers(DType::i32, {columns}, sums));
   const int scales = n.binary("Mul", n.reshape(found.scale, of_rows), t.held().read(scale));

@@ -16,9 +16,9 @@ bool is_word(const std::string& name) {
                                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-// The tensors whose names begin so, without that.
-const std::string kFurther = "parameters.";  // of the names of those that are none of the model's
+constexpr char kFurther[] = "parameters.";  // of the names of those that are none of the model's
 
+// The tensors whose names begin so, without that.
 NamedTensors beginning_with(const std::string& prefix, const std::map<std::string, Tensor>& saved) {
   NamedTensors found;
   for (const auto& [name, tensor] : saved)
