@@ -174,6 +174,7 @@ TEST(TrainerOnRanks, ARunGoesOnWithAnotherNumberOfRanks) {
                                                 .pause = pause,
                                                 .out = ranks.rank() == 0 ? out : out + "-not",
                                                 .resume = resume,
+                                                .checkpoint_every = 1e9,  // however busy the machine is
                                                 .ranks = &ranks,
                                                 .parts = 4},
                                                events);
