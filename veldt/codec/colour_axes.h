@@ -20,7 +20,9 @@ struct ColourAxes {
 };
 
 inline constexpr std::int32_t kAxesMiddle = 115 * 16;
-inline constexpr int kAxisBits = 6;            // fractional bits of the matrix
-inline constexpr std::size_t kAxesBytes = 12;  // in a file: the matrix row by row, the mean
+inline constexpr int kAxisBits = 6;  // fractional bits of the matrix
+// In a file: the matrix row by row, the mean.
+inline constexpr std::size_t kAxesBytes = 12;
+static_assert(sizeof(ColourAxes) == kAxesBytes);
 
 }  // namespace veldt::codec

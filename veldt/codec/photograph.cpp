@@ -2,6 +2,7 @@
 #include "veldt/codec/photograph.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -48,9 +49,7 @@ std::string write_photograph(const Pyramid& pyramid, const Networks<std::int32_t
     });
   }
   std::string body(1, static_cast<char>(plan.base | (plan.tile_log2 - kLeastTile) << 4));
-  for (const auto& row : plan.axes.matrix)
-    for (const std::int8_t number : row) body += static_cast<char>(number);
-  for (const std::uint8_t mean : plan.axes.mean) body += static_cast<char>(mean);
+  body.append(reinterpret_cast<const char*>(&plan.axes), kAxesBytes);
   RangeEncoder numbers;
   encode_networks(numbers, base_networks(plan.base), networks, shifts);
   const std::string changes = numbers.finish();
@@ -76,10 +75,7 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
   if (plan_.base >= kBaseNetworks)
     throw refuse(str("it begins with networks ", plan_.base, ", and this Veldt has ", kBaseNetworks));
   body.remove_prefix(1);
-  const char* byte = body.data();
-  for (auto& row : plan_.axes.matrix)
-    for (std::int8_t& number : row) number = static_cast<std::int8_t>(*byte++);
-  for (std::uint8_t& mean : plan_.axes.mean) mean = static_cast<std::uint8_t>(*byte++);
+  std::memcpy(&plan_.axes, body.data(), kAxesBytes);
   body.remove_prefix(kAxesBytes);
   std::int64_t length = 0;
   if (!take_integer(body, length) || static_cast<std::uint64_t>(length) > body.size())
