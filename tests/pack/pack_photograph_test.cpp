@@ -75,16 +75,33 @@ TEST(PackPhotograph, AFlatPictureTakesFewBytes) {
 
 TEST(PackPhotograph, EndsEarlyWithWhatItHas) {
   const Size size{32, 32};
-  std::int64_t last = 0;
+  std::int64_t last = 0, looks = 0;
   const PackedPhotograph packed =
       pack_photograph(size, soft_picture(size), {.steps = 1000}, [&](const PackProgress& p) {
         EXPECT_TRUE(p.step == last || p.step == last + 1);
         last = p.step;
+        looks += p.step == 0;
         return p.step < 7;
       });
   EXPECT_EQ(last, 7);
+  EXPECT_GT(looks, 1);
   const codec::PhotographReader reader(packed.body, size, "a.vp", false);
   EXPECT_NEAR(psnr(reader.pixels({0, 0, 32, 32}), soft_picture(size)), packed.psnr, 1e-6);
+}
+
+TEST(PackPhotograph, StoppedAtTheFirstLookItIsWhatTheAnalysisFound) {
+  const Size size{70, 40};
+  int heard = 0;
+  const PackedPhotograph packed =
+      pack_photograph(size, soft_picture(size), {.steps = 1000}, [&](const PackProgress& p) {
+        EXPECT_EQ(p.step, 0);
+        ++heard;
+        return false;
+      });
+  EXPECT_EQ(heard, 1);
+  const codec::PhotographReader reader(packed.body, size, "a.vp", false);
+  EXPECT_NEAR(psnr(reader.pixels({0, 0, 70, 40}), soft_picture(size)), packed.psnr, 1e-6);
+  EXPECT_GT(packed.psnr, 15);
 }
 
 TEST(PackPhotograph, RefusesOptionsThatMakeNoSense) {

@@ -193,8 +193,9 @@ class Packer {
     const double least = options_.psnr ? std::min(*options_.psnr, psnr_) - 1 : 0;
     for (;; lambda_ /= 4) {
       coded_ = code_networks(base_, networks_, learner_, lambda_);
+      if (!options_.psnr) break;
       const Cost cost = learner_.measure(codec::to_floats(coded_->networks), {.soft = false});
-      if (!options_.psnr || decibels(cost.square_error) >= least || lambda_ < 4 * kLeastLambda) break;
+      if (decibels(cost.square_error) >= least || lambda_ < 4 * kLeastLambda) break;
     }
     networks_ = codec::to_floats(coded_->networks);
     network_bits_ = coded_->bits;
