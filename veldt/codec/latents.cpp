@@ -65,9 +65,9 @@ class IntegerModel {
 
 // Gathers the contexts along the rows of a tile. Around a tile of its own level there are zeros, kept in
 // three rows with a border; coarser levels are looked up, and are 0 outside of the level above them.
-class Contexts {
+class LatentContexts {
  public:
-  Contexts(const Pyramid& pyramid, int level, const Region& tile)
+  LatentContexts(const Pyramid& pyramid, int level, const Region& tile)
       : tile_(tile),
         level_(pyramid[static_cast<std::size_t>(level)].level()),
         parent_(level + 1 < kLevels ? &pyramid[static_cast<std::size_t>(level + 1)] : nullptr),
@@ -128,7 +128,7 @@ template <class Visit>
 void walk(const Pyramid& pyramid, int level, const Region& tile, const ContextModel<std::int32_t>& model,
           Visit&& visit) {
   const IntegerModel distribution(model);
-  Contexts contexts(pyramid, level, tile);
+  LatentContexts contexts(pyramid, level, tile);
   for (std::int64_t y = tile.y0; y < tile.y1; ++y) {
     contexts.begin_row(y);
     for (std::int64_t x = tile.x0; x < tile.x1; ++x)
