@@ -7,7 +7,7 @@
 namespace veldt::codec {
 namespace {
 
-constexpr int kUnit = 6;      // fractional bits of what goes from layer to layer
+constexpr int kUnitBits = 6;  // fractional bits of what goes from layer to layer
 constexpr int kProduct = 16;  // and of a sum of products with weights
 constexpr std::int32_t kFarthestMean = 1 << 14;
 
@@ -50,13 +50,13 @@ class IntegerModel {
                     const std::int32_t (&bias)[kContexts], Vector& out) {
     Wrapped sums[kContexts];
     for (int o = 0; o < kContexts; ++o)
-      sums[o] = static_cast<Wrapped>(bias[o]) + (static_cast<Wrapped>(x.v[o]) << (kProduct - kUnit));
+      sums[o] = static_cast<Wrapped>(bias[o]) + (static_cast<Wrapped>(x.v[o]) << (kProduct - kUnitBits));
     for (int i = 0; i < kContexts; ++i) {
       const auto v = static_cast<Wrapped>(x.v[i]);
       for (int o = 0; o < kContexts; ++o) sums[o] += static_cast<Wrapped>(weights[i][o]) * v;
     }
     for (int o = 0; o < kContexts; ++o)
-      out.v[o] = std::max(static_cast<std::int32_t>(sums[o]), 0) >> (kProduct - kUnit);
+      out.v[o] = std::max(static_cast<std::int32_t>(sums[o]), 0) >> (kProduct - kUnitBits);
   }
 
   const ContextModel<std::int32_t>& model_;
@@ -91,10 +91,11 @@ class LatentContexts {
     Vector v;
     int n = 0;
     for (const Offset o : kOwnContext)
-      v.v[n++] = own_[static_cast<std::size_t>(-o.y)][i + static_cast<std::size_t>(o.x)] * (1 << kUnit);
+      v.v[n++] = own_[static_cast<std::size_t>(-o.y)][i + static_cast<std::size_t>(o.x)] * (1 << kUnitBits);
     for (const Offset o : kParentContext)
-      v.v[n++] = above_[static_cast<std::size_t>(o.y + 1)][i + static_cast<std::size_t>(o.x)] * (1 << kUnit);
-    v.v[n] = coarsest_[i] * (1 << kUnit);
+      v.v[n++] =
+          above_[static_cast<std::size_t>(o.y + 1)][i + static_cast<std::size_t>(o.x)] * (1 << kUnitBits);
+    v.v[n] = coarsest_[i] * (1 << kUnitBits);
     return v;
   }
 
