@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/codec/some_networks.h"
 #include "veldt/codec/base_networks.h"
 #include "veldt/codec/synthesis.h"
@@ -108,6 +110,26 @@ TEST(PackedPhotograph, ACutBodyIsBlurredAndNotWrong) {
     there = reader.share();
   }
   EXPECT_EQ(last, 0);
+}
+
+TEST(PackedPhotograph, APieceThatIsCutIsRightAsFarAsItGoes) {
+  const Packed p = packed({96, 128}, 9);  // a piece a level; the last holds most of the bytes
+  const std::vector<std::uint8_t> whole =
+      PhotographReader(p.body, p.size, "a.vp", false).pixels({0, 0, 96, 128});
+  const auto right = [&](double share) {
+    const auto bytes = static_cast<std::size_t>(share * static_cast<double>(p.body.size()));
+    const std::vector<std::uint8_t> cut =
+        PhotographReader(p.body.substr(0, bytes), p.size, "a.vp", true).pixels({0, 0, 96, 128});
+    return (std::mismatch(whole.begin(), whole.end(), cut.begin()).first - whole.begin()) / (3 * 96);
+  };
+  std::int64_t last = 0;
+  for (const double share : {0.5, 0.6, 0.7, 0.8, 0.9}) {
+    const std::int64_t rows = right(share);  // that are right, from the top
+    EXPECT_GT(rows, last + 5) << share;
+    EXPECT_LT(rows, 128);
+    last = rows;
+  }
+  EXPECT_GT(last, 90);
 }
 
 std::string why_not(const std::string& body, Size size) {

@@ -67,7 +67,8 @@ int unpack_picture(const UnpackFlags& flags, Context& context) {
   const codec::Unpacked picture = codec::unpack(bytes, flags.input, options);
   if (picture.share < 1 && !context.quiet)
     print_note(fmt::format(
-        "{} ends too early: {:.0f} % of its pieces are there, and the picture is blurred without the others",
+        "{} ends too early: {:.0f} % of the picture's numbers are there; below them it is blurred, and its "
+        "colours may be far off",
         on_one_line(flags.input), std::floor(100 * picture.share)));
   const std::int64_t width = picture.part.width(), height = picture.part.height();
   const Tensor pixels = Tensor::from<std::uint8_t>({height, width, picture.channels}, picture.pixels);
@@ -96,7 +97,8 @@ Run add_unpack(VerbOptions& verb, Context& context) {
   add_text(verb, "--crop", "X,Y,W,H", "this part alone, in pixels; of a photograph the rest is not decoded",
            [flags](auto& source, auto& text) { flags->crop = whole_pixels(source, text); });
   add_switch(verb, "--partial", flags->partial,
-             "take a photograph whose file ends too early: its parts that are not there are blurred");
+             "take a photograph whose file ends too early: below what is there, it is blurred and its "
+             "colours are off");
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
   verb.examples(

@@ -167,10 +167,11 @@ void encode_tile(RangeEncoder& out, const Pyramid& pyramid, int level, const Reg
 }
 
 void decode_tile(RangeDecoder& in, Pyramid& pyramid, int level, const Region& tile,
-                 const ContextModel<std::int32_t>& model) {
+                 const ContextModel<std::int32_t>& model, bool cut) {
   Latents& latents = pyramid[static_cast<std::size_t>(level)];
   walk(pyramid, level, tile, model, [&](Laplace d, std::int64_t x, std::int64_t y) {
-    const auto value = static_cast<std::int16_t>(std::clamp(decode(in, d), -kLargestLatent, kLargestLatent));
+    auto value = static_cast<std::int16_t>(std::clamp(decode(in, d), -kLargestLatent, kLargestLatent));
+    if (cut && in.beyond_end()) value = 0;
     latents.row(y)[x] = value;
     return value;
   });

@@ -55,11 +55,11 @@ struct Tiles {
 };
 
 // The latents of a tile of a level. Coarser levels must be there around the tile: decode_tile() needs those
-// under its positions and one position beside them.
+// under its positions and one position beside them. Of a piece that was cut, what it does not hold is 0.
 void encode_tile(RangeEncoder& out, const Pyramid& pyramid, int level, const Region& tile,
                  const ContextModel<std::int32_t>& model);
 void decode_tile(RangeDecoder& in, Pyramid& pyramid, int level, const Region& tile,
-                 const ContextModel<std::int32_t>& model);
+                 const ContextModel<std::int32_t>& model, bool cut = false);
 // The bits that encode_tile() takes, without the few of the end.
 double bits_of_tile(const Pyramid& pyramid, int level, const Region& tile,
                     const ContextModel<std::int32_t>& model);

@@ -53,7 +53,7 @@ PackedHeader read_packed(std::string_view bytes, const std::string& name, std::i
   if (rest[0] != kVersion)
     throw refuse(str("it is of version ", static_cast<int>(static_cast<unsigned char>(rest[0])),
                      " of the format, and this Veldt reads version ", static_cast<int>(kVersion)),
-                 "use the Veldt that wrote it, or a newer one");
+                 "use the Veldt that wrote it, or a newer one; if this one wrote it, the file is damaged");
   const auto kind = static_cast<unsigned char>(rest[1]);
   rest.remove_prefix(2);
   PackedHeader header;

@@ -91,15 +91,17 @@ PhotographReader::PhotographReader(std::string_view body, Size picture, std::str
       throw refuse(str("it ends before the lengths of its ", count, " pieces do"));
     lengths.push_back(static_cast<std::uint64_t>(length));
   }
-  pieces_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (lengths[i] > body.size()) {
-      if (!partial) throw refuse(str("it ends in piece ", i + 1, " of ", count));
-      pieces_.resize(i);
-      return;
-    }
-    pieces_[i] = body.substr(0, lengths[i]);
-    body.remove_prefix(lengths[i]);
+  const auto there = static_cast<double>(body.size());
+  for (const std::uint64_t bytes : lengths) {
+    last_is_cut_ = bytes > body.size();
+    pieces_.push_back(body.substr(0, bytes));
+    body.remove_prefix(pieces_.back().size());
+    if (last_is_cut_) break;
+  }
+  if (last_is_cut_) {
+    if (!partial) throw refuse(str("it ends in piece ", pieces_.size(), " of ", count));
+    share_ = there / std::accumulate(lengths.begin(), lengths.end(), 0.0);
+    return;
   }
   if (!body.empty()) throw refuse(str("it has ", body.size(), " bytes more than its pieces"));
 }
@@ -108,10 +110,6 @@ std::uint64_t PhotographReader::piece_count() const {
   std::uint64_t count = 0;
   for (int l = 0; l < kLevels; ++l) count += static_cast<std::uint64_t>(tiles(l).count());
   return count;
-}
-
-double PhotographReader::share() const {
-  return static_cast<double>(pieces_.size()) / static_cast<double>(piece_count());
 }
 
 Pyramid PhotographReader::latents(const Region& region) const {
@@ -142,8 +140,10 @@ Pyramid PhotographReader::latents(const Region& region) const {
     parallel_for(static_cast<std::int64_t>(some.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t t = some[static_cast<std::size_t>(i)];
-        RangeDecoder in(pieces_[first + static_cast<std::size_t>(t)]);
-        decode_tile(in, pyramid, l, all[t], model_at(networks_, l));
+        const std::size_t piece = first + static_cast<std::size_t>(t);
+        RangeDecoder in(pieces_[piece]);
+        decode_tile(in, pyramid, l, all[t], model_at(networks_, l),
+                    last_is_cut_ && piece + 1 == pieces_.size());
       }
     });
     first += static_cast<std::size_t>(all.count());

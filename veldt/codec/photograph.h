@@ -31,13 +31,13 @@ std::string write_photograph(const Pyramid& pyramid, const Networks<std::int32_t
 class PhotographReader {
  public:
   // Keeps a view of the body. Throws IoError malformed with `name` if the body is not one; a body that ends
-  // too early is one if `partial`, in whose missing tiles latents are 0.
+  // too early is one if `partial`, whose missing latents are 0: the last piece is shown as far as it goes.
   PhotographReader(std::string_view body, Size picture, std::string name, bool partial);
 
   // Bytes [height][width][3] of the region, which lies in the picture. Decodes the tiles alone that it needs.
   std::vector<std::uint8_t> pixels(const Region& region) const;
-  // The share of the pieces of the file that are there.
-  double share() const;
+  // The share of the bytes of the latents that are there.
+  double share() const { return share_; }
   const Networks<std::int32_t>& networks() const { return networks_; }
   // The latents that the region needs.
   Pyramid latents(const Region& region) const;
@@ -50,6 +50,8 @@ class PhotographReader {
   PhotographPlan plan_;
   Networks<std::int32_t> networks_;
   std::vector<std::string_view> pieces_;  // of the coarsest level first, tile by tile
+  bool last_is_cut_ = false;
+  double share_ = 1;
 };
 
 }  // namespace veldt::codec

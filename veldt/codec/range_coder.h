@@ -47,15 +47,20 @@ class RangeDecoder {
   void take(std::uint32_t start, std::uint32_t size);
   std::uint32_t bits(int count);
   std::uint32_t golomb();
+  // Whether it has read beyond the end. What came before is right even if bytes were cut off there.
+  bool beyond_end() const { return beyond_end_; }
 
  private:
   std::uint32_t peek(int bits);
   std::uint32_t byte() {
-    return next_ < bytes_.size() ? static_cast<unsigned char>(bytes_[next_++]) : std::uint32_t{0};
+    if (next_ < bytes_.size()) return static_cast<unsigned char>(bytes_[next_++]);
+    beyond_end_ = true;
+    return 0;
   }
 
   std::string_view bytes_;
   std::size_t next_ = 0;
+  bool beyond_end_ = false;
   std::uint32_t code_ = 0, range_ = 0xffffffff;
 };
 

@@ -16,8 +16,8 @@ namespace veldt::codec {
 struct UnpackOptions {
   std::int64_t max_pixels = std::int64_t{1} << 28;  // larger pictures are refused before memory is allocated
   std::optional<Region> part = {};                  // of a photograph its tiles alone are decoded
-  // Take a file that ends too early: a photograph is blurred where pieces are missing. A drawing needs them
-  // all.
+  // Take a file that ends too early: a photograph is blurred below what is there, and its colours may be far
+  // off. A drawing needs all of it.
   bool partial = false;
 };
 
@@ -31,7 +31,7 @@ struct Unpacked {
   int channels = 0;
   Family family = Family::photograph;
   Size size;         // of the whole picture
-  double share = 1;  // of the pieces of the file that are there
+  double share = 1;  // of the bytes of its latents that are there
 };
 
 // The name is for messages. Throws IoError malformed for bytes that are no packed picture, or end too early
