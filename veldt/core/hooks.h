@@ -27,6 +27,23 @@ class HookHandle {
   std::weak_ptr<HookSlot> slot_;
 };
 
+// Hooks that are removed when this ends, by an exception too.
+class ScopedHooks {
+ public:
+  ScopedHooks() = default;
+  explicit ScopedHooks(HookHandle hook) { add(std::move(hook)); }
+  ~ScopedHooks() {
+    for (HookHandle& hook : hooks_) hook.remove();
+  }
+  ScopedHooks(const ScopedHooks&) = delete;
+  ScopedHooks& operator=(const ScopedHooks&) = delete;
+  void add(HookHandle hook) { hooks_.push_back(std::move(hook)); }
+  bool empty() const { return hooks_.empty(); }
+
+ private:
+  std::vector<HookHandle> hooks_;
+};
+
 // Hooks in the order in which they were added. A copy has the same ones; a handle removes its hook from both.
 template <class Hook> class HookList {
  public:

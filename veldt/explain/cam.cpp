@@ -20,7 +20,7 @@ std::pair<Tensor, Tensor> planes_of(const nn::Module& model, nn::Module& layer, 
   const OnlyInputs only(model);
   Tensor given;
   int calls = 0;
-  const ScopedHook hook(layer.register_forward_hook(
+  const ScopedHooks hook(layer.register_forward_hook(
       [&](auto&, auto&, TensorList& outputs) { given = outputs.at(0), ++calls; }));
   const Tensor scores = scores_of(model(explained_input(x)), targets);
   if (!given.defined())

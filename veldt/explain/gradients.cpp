@@ -149,7 +149,7 @@ Tensor smooth_grad(const nn::Module& model, const Tensor& x, const Targets& targ
 FromLayer::FromLayer(const nn::Module& model, nn::Module& layer, const Tensor& x)
     : model_(&model), layer_(&layer), x_(x.detach()) {
   int calls = 0;
-  const ScopedHook hook(layer.register_forward_hook([&](auto&, auto&, TensorList& outputs) {
+  const ScopedHooks hook(layer.register_forward_hook([&](auto&, auto&, TensorList& outputs) {
     ++calls;
     if (outputs.size() == 1 && outputs[0].defined()) layer_output_ = outputs[0].detach();
   }));
@@ -170,7 +170,7 @@ Tensor FromLayer::forward(const Tensor& y) const {
                      "change layer_output(), and keep its shape");
   std::vector<std::int64_t> counts(static_cast<std::size_t>(x_.rank()), 1);
   counts[0] = y.size(0) / n;
-  const ScopedHook hook(
+  const ScopedHooks hook(
       layer_->register_forward_hook([&](auto&, auto&, TensorList& outputs) { outputs[0] = y; }));
   return (*model_)(repeat(x_, counts));
 }

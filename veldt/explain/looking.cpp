@@ -51,7 +51,7 @@ std::vector<Activation> most_activating(const nn::Module& model, nn::Module& lay
   const nn::Evaluating evaluating(model);
   const NoGrad off;
   Tensor given;
-  const ScopedHook hook(
+  const ScopedHooks hook(
       layer.register_forward_hook([&](auto&, auto&, TensorList& outputs) { given = outputs.at(0); }));
   std::vector<Activation> kept;
   std::int64_t seen = 0;

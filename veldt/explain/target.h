@@ -48,16 +48,4 @@ Tensor explained_input(const Tensor& x);
 std::pair<Tensor, Tensor> score_and_gradient(const nn::Module& model, const Tensor& x,
                                              const Targets& targets);
 
-// A hook that is gone when this is.
-class ScopedHook {
- public:
-  explicit ScopedHook(HookHandle handle) : handle_(std::move(handle)) {}
-  ~ScopedHook() { handle_.remove(); }
-  ScopedHook(const ScopedHook&) = delete;
-  ScopedHook& operator=(const ScopedHook&) = delete;
-
- private:
-  HookHandle handle_;
-};
-
 }  // namespace veldt::explain

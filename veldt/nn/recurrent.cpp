@@ -168,9 +168,10 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     state = {narrow(last, -1, 0, hidden()), narrow(last, -1, hidden(), hidden())};
     return narrow(all, -1, 0, hidden());
   }
+  Tensor sums;
   if (cell_ == CellKind::lstm && !valid.defined() && by_bytes &&
       w.weight_hh.steps_integers(x, state.h, state.c)) {
-    const Tensor sums = w.weight_ih.linear(x, w.bias_ih);
+    sums = w.weight_ih.linear(x, w.bias_ih);
     if (w.weight_hh.steps_integers(sums, state.h, state.c)) {  // not if the first weight is learned
       const auto [all, cell] = w.weight_hh.lstm_steps(sums, w.bias_hh, state.h, state.c, backward);
       state = {select(all, 0, backward ? 0 : -1), cell};
@@ -184,8 +185,12 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   const std::int64_t rows = std::max<std::int64_t>(1, x.size(1));
   const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
   std::vector<Tensor> pieces, inputs;
-  append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
-  for (const Tensor& piece : pieces) append_pieces(w.weight_ih.linear(piece, w.bias_ih), 1, inputs);
+  if (sums.defined())
+    pieces = {sums};
+  else
+    append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
+  for (const Tensor& piece : pieces)
+    append_pieces(sums.defined() ? piece : w.weight_ih.linear(piece, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
   // The weights, which each step uses, also sum their gradient in f32.
   const bool halves = is_half(w.weight_hh.dtype());

@@ -12,12 +12,12 @@ namespace veldt::recipe {
 
 void begin_whitening(const Recipe& recipe, const Data& data, const nn::Module& network) {
   constexpr std::int64_t kPictures = 512;
-  std::vector<HookHandle> handles;
+  ScopedHooks hooks;
   for (const nn::NamedModule& inner : network.named_modules())
     if (auto* const layer = dynamic_cast<nn::WhiteningConv2d*>(inner.module))
-      handles.push_back(layer->register_forward_pre_hook(
+      hooks.add(layer->register_forward_pre_hook(
           [layer](const nn::Module&, TensorList& inputs) { layer->fit(inputs.at(0)); }));
-  if (handles.empty()) return;
+  if (hooks.empty()) return;
   data::LoaderOptions o;
   o.batch = std::min(kPictures, data.train->size());
   o.shuffle = true;
@@ -27,7 +27,6 @@ void begin_whitening(const Recipe& recipe, const Data& data, const nn::Module& n
   const nn::Evaluating now(network);
   const NoGrad off;
   network(data::Loader(data.train, std::move(o)).batch(0).at(0));
-  for (HookHandle& handle : handles) handle.remove();
 }
 
 }  // namespace veldt::recipe
