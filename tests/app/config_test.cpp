@@ -203,6 +203,14 @@ TEST_F(Config, AFileThatIsNamedMustBeThere) {
   EXPECT_NE(ran.err.find("none.toml"), std::string::npos);
 }
 
+// As of another user's HOME. A link to itself is no place that root may enter either.
+TEST_F(Config, AHomeThatCannotBeEnteredHasNoSettings) {
+  std::filesystem::remove_all(dir_ / "home");
+  std::filesystem::create_symlink("home", dir_ / "home");
+  const Ran ran = run({"config", "show", "fit"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+}
+
 TEST_F(Config, ABrokenFileDoesNotStopHelp) {
   local("[[[");
   EXPECT_EQ(run({"fit", "--help"}).exit_code, 0);

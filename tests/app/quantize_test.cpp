@@ -76,6 +76,8 @@ TEST_F(QuantizeVerb, WritesANetworkThatOpensEverywhere) {
       run_veldt({"quantize", dir_ / "q.safetensors", "--data", dir_ / "", "-o", dir_ / "r.safetensors"});
   EXPECT_EQ(twice.exit_code, 2);
   EXPECT_THAT(twice.err, HasSubstr("already"));
+  EXPECT_THAT(run_veldt({"train", q, "--data", dir_ / ""}).err, HasSubstr("integers are not trained"));
+  EXPECT_EQ(ran({"info", q}).at("quantised"), (json{{"4 bits, floats", 2}, {"8 bits, floats", 1}}));
   const Ran bits =
       run_veldt({"quantize", dir_ / "run", "--data", dir_ / "", "-o", dir_ / "r.safetensors", "--bits", "5"});
   EXPECT_EQ(bits.exit_code, 2);
@@ -129,6 +131,11 @@ TEST_F(QuantizeVerb, TakesWhatTrainingHasLearned) {
   const json& accuracy = report["scores"]["accuracy"];
   EXPECT_NEAR(accuracy["before"].get<double>(), accuracy["after"].get<double>(), 0.02) << report;
   EXPECT_GT(accuracy["after"].get<double>(), 0.8);
+  EXPECT_EQ(report["method"], "learned");
+  const Ran other = run_veldt(
+      {"quantize", dir_ / "run", "--data", dir_ / "", "-o", dir_ / "q.safetensors", "--method", "dynamic"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--method changes nothing"));
   // From a network that has learned without it; its ranges are found by what it sees, and dropped again.
   train("floats");
   const Words more{"--data", dir_ / "", "--quiet", "--set", "train.steps=30", "--set"};

@@ -252,7 +252,7 @@ TEST(AtomicFile, RefusesPathsThatCannotBeAFile) {
   const TempDir dir;
   put_bytes(dir / "file", "x");
   const std::pair<std::string, const char*> cases[] = {{dir.path(), "directory"},
-                                                       {dir / "none/a", "No such file"},
+                                                       {dir / "none/a", "there is no directory"},
                                                        {dir / "file/a", "Not a directory"},
                                                        {"", "path is empty"},
                                                        {dir / "a/", "directory"},

@@ -30,6 +30,9 @@ TEST(Pack, FewColoursAreExactAndOthersAreNot) {
   EXPECT_TRUE(std::isinf(exact.psnr));
   const codec::Unpacked back = codec::unpack(exact.bytes, "a.vp");
   EXPECT_EQ(back.pixels, drawing.values<std::uint8_t>());
+  // As large as a page or a screen.
+  EXPECT_EQ(pack(picture_of(1100, 1100, 1, two_tones), {.photograph = {.steps = 1}}).family,
+            codec::Family::drawing);
   EXPECT_EQ(pack(picture_of(30, 100, 3, any), {.photograph = {.steps = 3}}).family,
             codec::Family::photograph);
 }

@@ -113,7 +113,7 @@ run() {
     *'veldt train '*unet* | *'veldt train '*resnet*) command+=' --data data --set train.steps=4 --set values.width=4' ;;
     *'veldt train '*dates*) command+=' --data data --set train.steps=12 --set optimizer.warmup=2 --set values.size=16' ;;
     *'veldt train '*) command+=' --data data --set train.steps=12' ;;
-    *'veldt data show '* | *'veldt eval '*) command+=' --data data' ;;
+    *'veldt data show '* | *'veldt eval '* | *'veldt quantize '*) command+=' --data data' ;;
   esac
   printf '%s\n' "$command" >>ran
   HOME=$PWD/home PATH=$PWD/build/release/bin:$PATH timeout 120 \

@@ -14,6 +14,7 @@
 
 #include "veldt/app/inputs.h"
 #include "veldt/codec/packed_file.h"
+#include "veldt/compress/quantize.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/io/csv.h"
@@ -50,6 +51,16 @@ Json parsed_or_text(const std::string& text) {
   } catch (const IoError&) {
     return text;
   }
+}
+
+// How many weights have so many bits, and are multiplied by what: {"8 bits, static": 5}.
+Json quantised_weights(const std::string& text) {
+  Json counts = Json::object();
+  for (const auto& [name, format] : compress::scheme_of_json(text).weights) {
+    const std::string kind = fmt::format("{} bits, {}", format.bits, compress::input_name(format.input));
+    counts[kind] = counts.value(kind, 0) + 1;
+  }
+  return counts;
 }
 
 template <class T> std::int64_t not_finite_in(const Tensor& tensor) {
@@ -301,6 +312,8 @@ Json describe_safetensors(const std::string& path, bool verify) {
   if (is_model) {
     add_model(out, header);
   } else if (is_trained) {
+    if (header.metadata.contains("quantization"))
+      out["quantised"] = quantised_weights(header.metadata.at("quantization"));
     for (const char* part : {"recipe", "scores", "facts"})
       if (header.metadata.contains(part)) out[part] = parsed_or_text(header.metadata.at(part));
   } else {

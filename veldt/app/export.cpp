@@ -14,6 +14,7 @@
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/terminal.h"
+#include "veldt/compress/quantize.h"
 #include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
@@ -184,7 +185,9 @@ int export_network(const ExportFlags& flags, Context& context) {
   }
   const onnx::Exported made =
       onnx::export_model(flags.output, *network.module, network.inputs, network.options);
-  const std::int64_t parameters = network.module->parameter_count();
+  std::int64_t parameters = network.module->parameter_count();
+  for (const compress::PlacedWeight& w : compress::weights_of(*network.module))
+    if (w.part.weight->is_quantized()) parameters += numel(w.part.weight->shape());
   if (context.json)
     context.out.json({{"model", flags.model},
                       {"output", flags.output},

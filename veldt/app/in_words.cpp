@@ -23,7 +23,9 @@ std::string scalar_in_words(const Json& value) {
   return on_one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-std::string value_in_words(const Json& value) {
+// `is_key`: it is the value of a recipe's key, as TOML has it.
+std::string value_in_words(const Json& value, bool is_key = false) {
+  if (is_key && value.is_array()) return value.dump();
   if (!value.is_array()) return scalar_in_words(value);
   std::vector<std::string> parts;
   for (const Json& part : value) parts.push_back(scalar_in_words(part));
@@ -34,9 +36,13 @@ bool is_nested(const Json& value) {
   return value.is_object() || (value.is_array() && !value.empty() && value.front().is_object());
 }
 
-// Behind a space is what a recipe says: "test_accuracy gaussian_noise(0.1)".
+bool is_recipe_key(const std::string& key) { return key.find('.') < key.find(' '); }
+
+// Behind a space is what a recipe says: "test_accuracy gaussian_noise(0.1)". A recipe's own keys, as
+// model.layers, stay what they are.
 std::string key_in_words(const std::string& key) {
   std::string name = on_one_line(key);
+  if (is_recipe_key(name)) return name;
   std::replace(name.begin(), std::find(name.begin(), name.end(), ' '), '_', ' ');
   return name;
 }
@@ -82,7 +88,7 @@ std::string in_words(const Json& object, int depth) {
   for (const auto& [key, value] : object.items()) {
     const std::string name = key_in_words(key);
     if (!is_nested(value)) {
-      text += fmt::format("{}{:<{}}  {}\n", indent, name, widest, value_in_words(value));
+      text += fmt::format("{}{:<{}}  {}\n", indent, name, widest, value_in_words(value, is_recipe_key(key)));
     } else {
       text += fmt::format("{}{}\n", indent, name);
       text += value.is_object() ? in_words(value, depth + 1) : rows_in_words(value, depth + 1);

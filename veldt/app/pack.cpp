@@ -96,7 +96,8 @@ class PackProgressLine {
 };
 
 // Why a file is not of the size, or the quality, that was asked for; empty if it is near.
-std::string far_off(const pack::PhotographOptions& asked, double bpp, double psnr) {
+std::string far_off(const pack::PhotographOptions& asked, double bpp, double psnr, bool has_alpha) {
+  constexpr std::int64_t kFewSteps = 300;
   constexpr double kFar = 1.2, kFarDecibels = 0.5;
   if (asked.psnr && psnr < *asked.psnr - kFarDecibels)
     return fmt::format(
@@ -105,10 +106,10 @@ std::string far_off(const pack::PhotographOptions& asked, double bpp, double psn
         "say of the picture; --family exact keeps all of it",
         psnr, *asked.psnr);
   if (asked.psnr || bpp <= kFar * asked.bits_a_pixel) return {};
-  return fmt::format(
-      "it has {:.3f} bits a pixel in place of {:g}: the networks take some hundred bytes, alpha is kept "
-      "exactly, and few --steps do not get there",
-      bpp, asked.bits_a_pixel);
+  return fmt::format("it has {:.3f} bits a pixel in place of {:g}: {}", bpp, asked.bits_a_pixel,
+                     asked.steps < kFewSteps ? "so few --steps do not get there"
+                     : has_alpha             ? "alpha is kept exactly"
+                                             : "the networks take some hundred bytes");
 }
 
 int pack_picture(PackFlags& flags, Context& context) {
@@ -134,7 +135,8 @@ int pack_picture(PackFlags& flags, Context& context) {
   const double bpp = 8 * static_cast<double>(packed.bytes.size()) / pixels;
   const bool exact = packed.family == codec::Family::drawing;
   if (!context.quiet && !exact && !stop.requested())
-    if (const std::string why = far_off(flags.options.photograph, bpp, packed.psnr); !why.empty())
+    if (const std::string why = far_off(flags.options.photograph, bpp, packed.psnr, picture.size(2) % 2 == 0);
+        !why.empty())
       print_note(why);
   if (context.json) {
     nlohmann::ordered_json out = {{"output", flags.output},
@@ -169,10 +171,10 @@ Run add_pack(VerbOptions& verb, Context& context) {
              "so many dB of a photograph in place of a size: 32 is fair, 38 good")
       .excludes(bpp)
       .option->default_str("");
-  add_choice(verb, "--family", flags->family, {"auto", "photograph", "exact"},
-             "auto packs exactly what takes no more than --bpp so, or no more than the photograph; small "
-             "pictures, few "
-             "colours and alpha are tried");
+  add_choice(
+      verb, "--family", flags->family, {"auto", "photograph", "exact"},
+      "auto packs exactly what takes no more than --bpp so, or no more than the photograph: it tries small "
+      "pictures, few colours and alpha");
   add_count(verb, "--steps", flags->options.photograph.steps, {.least = 1, .most = 1'000'000},
             "of learning a photograph: more make it better, and take longer");
   add_text(verb, "--background", "COLOUR", "lay a picture with alpha over this colour: white, #1e90ff",

@@ -71,8 +71,8 @@ std::string pruned_in_words(const PruneFlags& flags, const recipe::Pruned& prune
         fmt::format("{:<{}}  {:<8}  {:>8}  {:>8}  {:.3f}{}\n", on_one_line(row.name), widest, row.what,
                     row.size, row.kept, row.score, row.fixed.empty() ? "" : "  " + on_one_line(row.fixed));
   const std::int64_t left = pruned.network.model.parameter_count();
-  return text + fmt::format("{}: {} of {} parameters, {} of them 0\n", on_one_line(flags.output), left,
-                            pruned.parameters_before, pruned.zeros);
+  return text + fmt::format("{}: {} of {} parameters are left, {} of them are 0\n", on_one_line(flags.output),
+                            left, pruned.parameters_before, pruned.zeros);
 }
 
 int prune_model(const PruneFlags& flags, Context& context) {
@@ -103,7 +103,7 @@ int prune_model(const PruneFlags& flags, Context& context) {
   context.out.text(pruned_in_words(flags, pruned));
   if (!context.quiet)
     print_note(
-        fmt::format("it was not taught since; teach it again: veldt train {} --data DIR", flags.output));
+        fmt::format("it has not learned since; teach it again: veldt train {} --data DIR", flags.output));
   return kOk;
 }
 
@@ -115,7 +115,7 @@ Run add_prune(VerbOptions& verb, Context& context) {
       .required();
   add_path(verb, "-o,--output", flags->output, "where the smaller network goes (.safetensors)").required();
   add_number(verb, "--weights", flags->weights, {.least = 0, .most = 1},
-             "the share of the weights that become 0: those of the smallest size");
+             "the share of the weights that become 0: those nearest to it");
   add_text(verb, "--pattern", "N:M",
            "in its place: of each M weights next to each other along a layer's inputs N stay, as in 2:4",
            [flags](const io::Source& source, const std::string& text) {
@@ -132,7 +132,7 @@ Run add_prune(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_path(verb, "--rewind", flags->rewind,
            "a lottery ticket: what stays begins again with the weights of this earlier file, or, of the word "
-           "initial, with the network's first ones");
+           "initial, with those of the recipe's seed");
   add_threads(verb, context);
   verb.examples(
       "  veldt prune runs/mnist -o sparse.safetensors --weights 0.9\n"

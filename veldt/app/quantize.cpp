@@ -103,6 +103,7 @@ struct QuantizeReport {
   double speed_before = 0, speed_after = 0;  // examples a second
   std::int64_t batch = 0;
   compress::Scheme scheme;
+  bool learned = false;  // the scheme, with the network
   std::vector<compress::Sensitivity> layers;
 };
 
@@ -126,12 +127,6 @@ void time_both(const Judge& before, const Judge& after, const data::Batch& batch
   report.speed_after = static_cast<double>(report.batch) / middle(b);
 }
 
-std::string input_in_words(const nn::WeightFormat& format) {
-  return format.input == nn::QuantizedInput::fixed     ? "static"
-         : format.input == nn::QuantizedInput::dynamic ? "dynamic"
-                                                       : "floats";
-}
-
 std::string in_words(const QuantizeReport& r) {
   std::string text;
   if (!r.layers.empty()) {
@@ -140,7 +135,7 @@ std::string in_words(const QuantizeReport& r) {
     text += fmt::format("{:<{}}  bits  input    disturbs the result by\n", "weight", widest);
     for (const auto& [name, decibels] : r.layers) {
       const nn::WeightFormat& f = r.scheme.weights.at(name);
-      text += fmt::format("{:<{}}  {:>4}  {:<7}  {}\n", name, widest, f.bits, input_in_words(f),
+      text += fmt::format("{:<{}}  {:>4}  {:<7}  {}\n", name, widest, f.bits, compress::input_name(f.input),
                           std::isfinite(decibels) ? fmt::format("{:.1f} dB", -decibels) : "nothing");
     }
     text += '\n';
@@ -165,8 +160,7 @@ std::string in_words(const QuantizeReport& r) {
 nlohmann::ordered_json in_json(const QuantizeFlags& flags, const QuantizeReport& r) {
   nlohmann::ordered_json json = {{"model", flags.model},
                                  {"output", flags.output},
-                                 {"method", flags.method},
-                                 {"bits", flags.bits},
+                                 {"method", r.learned ? "learned" : flags.method},
                                  {"bytes", {{"before", r.bytes_before}, {"after", r.bytes_after}}}};
   for (const auto& [name, value] : r.before)
     json["scores"][name] = {{"before", value}, {"after", train::score(r.after, name)}};
@@ -175,7 +169,7 @@ nlohmann::ordered_json in_json(const QuantizeFlags& flags, const QuantizeReport&
   json["links"] = r.scheme.links.size();
   json["weights"] = nlohmann::ordered_json::array();
   for (const auto& [name, f] : r.scheme.weights) {
-    nlohmann::ordered_json row = {{"name", name}, {"bits", f.bits}, {"input", input_in_words(f)}};
+    nlohmann::ordered_json row = {{"name", name}, {"bits", f.bits}, {"input", compress::input_name(f.input)}};
     for (const auto& layer : r.layers)
       if (layer.name == name && std::isfinite(layer.decibels)) row["decibels"] = layer.decibels;
     json["weights"].push_back(row);
@@ -193,7 +187,17 @@ data::DatasetPtr measured_part(const recipe::Data& data, const std::string& part
   return set;
 }
 
-int quantize_model(QuantizeFlags flags, Context& context) {
+// Formats and ranges that a network has learned are those it is quantised with.
+void refuse_choices(VerbOptions& verb, const std::string& model) {
+  for (const char* key : {"method", "bits", "calibration", "examples", "keep"})
+    if (const Setting* setting = verb.find_key(key); setting != nullptr && setting->origin != "default")
+      throw UsageError(
+          fmt::format("{} changes nothing", setting->flag()),
+          fmt::format("{} has learned its formats and ranges (train.quantize)", on_one_line(model)),
+          "leave it out, or quantise a network that has learned without");
+}
+
+int quantize_model(QuantizeFlags flags, VerbOptions& verb, Context& context) {
   const compress::QuantizeOptions options = options_of(flags);
   std::error_code ignored;
   if (std::filesystem::equivalent(recipe::model_file(flags.model), flags.output, ignored))
@@ -221,7 +225,9 @@ int quantize_model(QuantizeFlags flags, Context& context) {
                                                  : std::vector<compress::FoldedNorm>{};
   compress::Taught taught = compress::end_simulation(trained.model);
   compress::end_simulation(floats.model);  // what it is compared with multiplies floats
-  compress::Scheme scheme = taught.scheme.empty() ? compress::planned(trained.model, options) : taught.scheme;
+  report.learned = !taught.scheme.empty();
+  if (report.learned) refuse_choices(verb, flags.model);
+  compress::Scheme scheme = report.learned ? taught.scheme : compress::planned(trained.model, options);
   const auto counted = [&](const char* what, std::int64_t all) {
     return [&line, what, all, done = std::int64_t{0}](const TensorList&, const data::Batch& b) mutable {
       done += b.at(0).size(0);
@@ -231,8 +237,7 @@ int quantize_model(QuantizeFlags flags, Context& context) {
   };
   const auto show = [&] { after.scores(shown, counted("calibrating", shown->size())); };
   std::map<std::string, compress::NumberRange> ranges =
-      taught.scheme.empty() ? compress::calibrated(trained.model, scheme, options.calibration, show)
-                            : taught.ranges;
+      report.learned ? taught.ranges : compress::calibrated(trained.model, scheme, options.calibration, show);
   if (!flags.no_layers)
     report.layers = compress::sensitivities(
         trained.model, scheme, ranges, [&] { return after.outputs(batch); },
@@ -276,7 +281,8 @@ Run add_quantize(VerbOptions& verb, Context& context) {
       "what weights are multiplied by: bytes of a range that examples have shown, bytes of a range that "
       "each call finds, or floats");
   add_count(verb, "--bits", flags->bits, {.least = 4, .most = 8},
-            "of a weight: 8, or 4 in groups of 32 for linear layers, which floats multiply");
+            "of a weight: 8, or 4 in groups of 32, which floats multiply, for linear layers whose inputs are "
+            "a multiple of 32");
   std::vector<std::string> calibrations;
   for (const std::string_view name : compress::calibration_names()) calibrations.emplace_back(name);
   add_choice(verb, "--calibration", flags->calibration, calibrations,
@@ -291,9 +297,8 @@ Run add_quantize(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt quantize runs/mnist --data data -o mnist_int8.safetensors\n"
-      "  veldt quantize runs/mnist --data data -o mnist_int4.safetensors --bits 4\n"
       "  veldt eval mnist_int8.safetensors --data data\n");
-  return [flags, &context] { return quantize_model(*flags, context); };
+  return [flags, &verb, &context] { return quantize_model(*flags, verb, context); };
 }
 
 }  // namespace veldt::app

@@ -26,7 +26,6 @@
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"
 #include "veldt/io/csv.h"
-#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/shape.h"
@@ -41,7 +40,6 @@
 #include "veldt/recipe/trainer.h"
 #include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/train/checkpoint.h"
 
 namespace veldt::app {
 namespace {
@@ -63,37 +61,15 @@ std::int64_t step_of(double share, const Training& training) {
   return std::min(steps, (std::max<std::int64_t>(least, 1) + every - 1) / every * every);
 }
 
-constexpr const char* kTeacherDigest = "XXH3 of the file of train.teacher";
-
 // What a resumed run must have as it was: the recipe, and the teacher, whose name may stand for another file
 // by then.
-std::string config_of(const recipe::Recipe& recipe, bool with_teacher) {
+std::string config_of(const recipe::Recipe& recipe) {
   auto config = io::parse_json<nlohmann::json>(recipe::in_json(recipe, kMayChange));
-  if (with_teacher && !recipe.teacher.empty()) config[kTeacherDigest] = recipe::teacher_digest(recipe);
+  if (!recipe.teacher.empty()) config["XXH3 of the file of train.teacher"] = recipe::teacher_digest(recipe);
   return io::dump_json(config);
 }
 
-// Whether a run that is resumed was begun by a version that did not write down its teacher's digest. False
-// for checkpoints that cannot be read, which resuming says itself.
-bool lacks_teacher_digest(const std::string& checkpoints) {
-  std::optional<std::int64_t> newest;
-  if (io::is_directory(checkpoints))
-    for (const std::string& name : io::list_directory(checkpoints))
-      newest = std::max(newest, train::step_of_checkpoint(name));
-  if (!newest) return false;
-  try {
-    const fs::path state = fs::path(checkpoints) / fmt::format("ckpt-{:08}", *newest) / "state.json";
-    const auto config = io::parse_json<nlohmann::json>(io::read_file(state.string())).at("config");
-    return config.is_object() && !config.contains(kTeacherDigest);
-  } catch (const IoError&) {
-    return false;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
-
-train::FitOptions fit_options(const TrainFlags& flags, Training& training, const Ranks& ranks,
-                              bool with_teacher) {
+train::FitOptions fit_options(const TrainFlags& flags, Training& training, const Ranks& ranks) {
   const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
   o.epochs = recipe.epochs;
@@ -109,7 +85,7 @@ train::FitOptions fit_options(const TrainFlags& flags, Training& training, const
   o.checkpoint_every = flags.every;
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
-  o.config = config_of(recipe, with_teacher);
+  o.config = config_of(recipe);
   o.ranks = ranks.communicator();
   o.parts = flags.exact;
   o.half_gradients = flags.half_gradients;
@@ -220,10 +196,10 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
     context.out.json(out);
     return;
   }
-  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s, {:.1f} % of them waiting for data\n",
-                               on_one_line(in_run(flags, "model.safetensors")),
-                               training.model.parameter_count(), result.run.steps, result.run.seconds,
-                               100 * result.waiting));
+  context.out.text(
+      fmt::format("{}: {} parameters, {} steps in {:.1f} s, {:.1f} % of the time waiting for data\n",
+                  on_one_line(in_run(flags, "model.safetensors")), training.model.parameter_count(),
+                  result.run.steps, result.run.seconds, 100 * result.waiting));
   std::size_t widest = 16;
   for (const auto& [name, value] : scores) widest = std::max(widest, on_one_line(name).size());
   for (const auto& [name, value] : scores)
@@ -437,20 +413,13 @@ int train_recipe(TrainFlags flags, Context& context, Ranks& ranks) {
                context);
   show_training(live, recipe, training.data, training.model, device.device);
   events = live.listening(events, training.model);
-  const bool old_teacher =
-      flags.resume && !recipe.teacher.empty() && lacks_teacher_digest(in_run(flags, "checkpoints"));
-  if (old_teacher)
-    events.on_warning(fmt::format(
-        "an older version began this run, and did not write down what {} held: if that has changed, the run "
-        "goes on with another teacher",
-        recipe.teacher));
   Profiling profiling(ranks.alone() ? flags.profile : ProfileFlags());
-  const train::FitResult result = training.trainer->fit(
-      training.train, training.validation ? &*training.validation : nullptr,
-      fit_options(flags, training, ranks, !old_teacher), events, [&](const train::Evaluation& e) {
-        view.update(e);
-        live.add(e);
-      });
+  const train::FitResult result =
+      training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
+                            fit_options(flags, training, ranks), events, [&](const train::Evaluation& e) {
+                              view.update(e);
+                              live.add(e);
+                            });
   view.finish();
   profiling.finish();
   ranks.report_timeline(flags.out);

@@ -57,7 +57,8 @@ void begin_weights(const Taught& taught, const recipe::Data& data, nn::Graph& mo
   } catch (const Error& e) {
     throw UsageError(fmt::format("{} cannot be taught further like this", taught.path),
                      fmt::format("its weights do not fit the network: {}", e.why()),
-                     "change no key of [model], [block] and [values], and give data with the same classes");
+                     "leave layers with weights where they are, of the sizes they have, and give data with "
+                     "the same classes");
   }
 }
 
@@ -69,6 +70,11 @@ Taught recipe_or_model(const std::string& path, const std::vector<std::string>& 
   if (file.extension() != ".safetensors" && !std::filesystem::is_directory(file, ignored))
     return {recipe::read(path, sets)};
   recipe::Trained start = recipe::load(path);
+  if (!start.quantization.empty())
+    throw UsageError(fmt::format("{} cannot be taught further", on_one_line(path)),
+                     "it is quantised, and integers are not trained",
+                     "teach the network of floats that it was made of: --set train.quantize=static lets it "
+                     "learn for integers");
   recipe::Recipe recipe = recipe::changed(start.recipe, sets);
   return {std::move(recipe), std::move(start), path};
 }

@@ -7,9 +7,9 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "veldt/cli/environment.h"
-#include "veldt/io/directory.h"
 #include "veldt/io/suggest.h"
 #include "veldt/io/text_values.h"
 
@@ -168,7 +168,9 @@ std::vector<ConfigPlace> config_places(const std::string& named) {
   if (!named.empty()) places.push_back({named, "--config", true, false});
   places.push_back({"veldt.toml", "the working directory", false, false});
   places.push_back({user_config_path(), "the user's own", false, false});
-  for (ConfigPlace& place : places) place.exists = !place.path.empty() && io::exists(place.path);
+  // A directory that may not be entered holds no settings: in a container HOME may be another user's.
+  std::error_code none;
+  for (ConfigPlace& place : places) place.exists = std::filesystem::exists(place.path, none);
   return places;
 }
 

@@ -141,18 +141,12 @@ std::vector<Tensor> heard_of(const nn::Module& network, const std::vector<nn::Mo
   const NoGrad off;
   const nn::Evaluating evaluating(network);
   std::vector<Tensor> heard(layers.size());
-  std::vector<HookHandle> hooks;
+  ScopedHooks hooks;
   for (std::size_t i = 0; i < layers.size(); ++i)
-    hooks.push_back(
+    hooks.add(
         layers[i]->register_forward_hook([&heard, i](const nn::Module&, const TensorList&,
                                                      TensorList& outputs) { heard[i] = outputs.at(0); }));
-  try {
-    forward(network, example);
-  } catch (...) {
-    for (HookHandle& hook : hooks) hook.remove();
-    throw;
-  }
-  for (HookHandle& hook : hooks) hook.remove();
+  forward(network, example);
   return heard;
 }
 
@@ -179,19 +173,15 @@ Error heard_nothing(const Hint& hint) {
 }  // namespace
 
 struct Distiller::Shared {
-  ~Shared() {
-    for (HookHandle& hook : hooks) hook.remove();
-  }
-
   std::shared_ptr<nn::Module> teacher;
   DistilOptions options;
-  std::vector<HookHandle> hooks;
   std::vector<Tensor> students, teachers;  // what the layers of the hints gave last, in training
   struct Regressor {
     nn::Linear linear;
     int dim;
   };
   std::vector<std::optional<Regressor>> regressors;  // of each hint
+  ScopedHooks hooks;
 
   // Of the hints' layers, `own` of the student and `others` of the teacher.
   void add_regressors(const nn::Module& student, const std::vector<nn::Module*>& own,
@@ -213,7 +203,7 @@ Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teac
   const std::weak_ptr<Shared> weak = shared_;
   const auto hear = [&](nn::Module& layer, std::vector<Tensor> Shared::*into, std::size_t i,
                         bool of_student) {
-    shared_->hooks.push_back(layer.register_forward_hook(
+    shared_->hooks.add(layer.register_forward_hook(
         [weak, into, i, of_student](const nn::Module& module, const TensorList&, TensorList& outputs) {
           const std::shared_ptr<Shared> now = weak.lock();
           if (now && module.training() == of_student) ((*now).*into)[i] = outputs.at(0);

@@ -1,6 +1,6 @@
 // Distillation: a network, the student, is taught by another, its teacher, and not by labels alone.
 //   compress::Distiller distiller(student, teacher, {.temperature = 4, .weight = 0.9});
-//   train::Trainer trainer(student, adam, {.metrics = {train::accuracy()}, .instead = distiller});
+//   train::Trainer trainer(student, adam, {.instead = distiller, .metrics = {train::accuracy()}});
 // Tests: tests/compress/distil_test.cpp
 #pragma once
 

@@ -37,20 +37,6 @@ bool is_kept(const PlacedWeight& w, const std::vector<std::string>& keep) {
   });
 }
 
-class ScopedHooks {
- public:
-  void add(HookHandle handle) { handles_.push_back(std::move(handle)); }
-  ScopedHooks() = default;
-  ~ScopedHooks() {
-    for (HookHandle& handle : handles_) handle.remove();
-  }
-  ScopedHooks(const ScopedHooks&) = delete;
-  ScopedHooks& operator=(const ScopedHooks&) = delete;
-
- private:
-  std::vector<HookHandle> handles_;
-};
-
 // fn(place, format) for each weight of the scheme.
 template <class Fn> void for_scheme(nn::Module& network, const Scheme& scheme, const Fn& fn) {
   std::size_t found = 0;
@@ -88,6 +74,12 @@ std::vector<PlacedWeight> weights_of(nn::Module& network) {
   return all;
 }
 
+const char* input_name(nn::QuantizedInput input) {
+  return input == nn::QuantizedInput::fixed     ? "static"
+         : input == nn::QuantizedInput::dynamic ? "dynamic"
+                                                : "floats";
+}
+
 Scheme planned(nn::Module& network, const QuantizeOptions& o) {
   if (o.bits != 8 && o.bits != 4)
     throw ConfigError(str("weights cannot have ", o.bits, " bits"), "there are 8 and 4",
@@ -103,6 +95,10 @@ Scheme planned(nn::Module& network, const QuantizeOptions& o) {
   if (scheme.weights.empty())
     throw ConfigError("the network cannot be quantised", "it has no layer whose weight could become integers",
                       "give one with linear layers, convolutions, embeddings or recurrent layers");
+  if (o.bits == 4 && std::none_of(scheme.weights.begin(), scheme.weights.end(),
+                                  [](const auto& weight) { return weight.second.bits == 4; }))
+    throw ConfigError("no weight of the network can have 4 bits",
+                      "those are for linear layers whose number of inputs is a multiple of 32", "choose 8");
   return scheme;
 }
 

@@ -19,6 +19,8 @@ namespace veldt::compress {
 // What products multiply integers by: floats; bytes, of a range that each call finds; bytes of a range that
 // examples have shown.
 enum class Method : std::uint8_t { weights, dynamic, calibrated };
+// "static", "dynamic" or "floats", as people are told.
+const char* input_name(nn::QuantizedInput input);
 
 struct QuantizeOptions {
   int bits = 8;  // or 4: of matrices whose rows are groups of 32, which floats multiply; other weights have 8

@@ -241,6 +241,9 @@ void AtomicFile::open_temporary() {
   }
   const int error = errno;
   temporary_.clear();
+  if (error == ENOENT)
+    throw IoError(IoError::Kind::unwritable, "cannot write " + path_,
+                  "there is no directory " + parent_of(target_), fix_for(error));
   throw_unwritable(path_, "opening a file beside it", error);
 }
 

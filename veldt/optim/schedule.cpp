@@ -226,7 +226,7 @@ void OneCycle::check() const {
   if (!(rise * static_cast<double>(steps) >= 1 && rise <= most))
     throw ConfigError(str("one cycle of ", steps, " steps cannot rise for a share of ", rise),
                       str("the rise needs a whole step, and a share of ", most, " at most"),
-                      "leave rise at 0.3");
+                      rise <= most ? "take more steps, or another schedule" : "leave rise at 0.3");
 }
 
 std::int64_t OneCycle::length() const { return end_of(lr_max, lr_max / start_divisor / end_divisor, steps); }

@@ -18,7 +18,7 @@
 namespace veldt::pack {
 namespace {
 
-constexpr std::int64_t kMostTriedPixels = std::int64_t{1} << 20, kAlwaysTriedPixels = std::int64_t{1} << 18;
+constexpr std::int64_t kAlwaysTriedPixels = std::int64_t{1} << 18;
 constexpr std::size_t kFewColours = 256;
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
@@ -82,8 +82,8 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   // What has alpha is more often drawn than seen.
   const bool tries =
       options.wanted == Wanted::automatic &&
-      (pixels <= kAlwaysTriedPixels ||
-       (pixels <= kMostTriedPixels && (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
+      (pixels <= kAlwaysTriedPixels || (pixels <= codec::kMostDrawingPixels &&
+                                        (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
     exact = pack_drawing(dense, [&](double share) {

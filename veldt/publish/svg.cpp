@@ -55,7 +55,7 @@ Tones tones_of(const field::FieldOptions& o) {
 
 [[noreturn]] void refuse(const std::string& why) {
   throw ConfigError(
-      "the field has more than two tones, and cannot be drawn as outlines", why,
+      "what has more than two tones cannot be drawn as outlines", why,
       "write a page (.html) or tiles (a folder's name with / at its end), which have all levels");
 }
 

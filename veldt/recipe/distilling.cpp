@@ -57,6 +57,11 @@ void check_distilling(const Recipe& recipe) {
         if (name == key)
           throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no teacher",
                            "add teacher = \"runs/large/model.safetensors\" below [train], or leave it out");
+  if (!recipe.hints.given())
+    for (const auto& [name, texts] : recipe.given)
+      if (name == "train.hint_loss" || name == "train.hint_weight")
+        throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no hints",
+                         "add hints = [\"3 = 6\"] below [train], or leave it out");
   for (std::size_t i = 0; i < recipe.hints.texts.size(); ++i) hint_of(recipe, i);
 }
 
@@ -101,7 +106,12 @@ std::string teacher_digest(const Recipe& recipe) {
 NamedTensors add_teacher(const Recipe& recipe, const Facts& facts, const nn::Module& student, Device device,
                          train::TrainerOptions& options) {
   if (recipe.teacher.empty()) return {};
-  auto teacher = std::make_shared<Trained>(load(recipe.teacher));
+  std::shared_ptr<Trained> teacher;
+  try {
+    teacher = std::make_shared<Trained>(load(recipe.teacher));
+  } catch (const IoError& e) {
+    throw IoError(e.kind(), "train.teacher: " + e.summary(), e.why(), e.fix());
+  }
   check_teacher(recipe, facts, teacher->recipe, teacher->facts);
   teacher->to(device);
   compress::DistilOptions o{.temperature = recipe.temperature,

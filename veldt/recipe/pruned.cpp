@@ -145,8 +145,12 @@ Pruned pruned(Trained given, const PruneRequest& request) {
   if (request.weights) {
     const NamedTensors scores = compress::magnitudes(weights);
     masks = compress::masks_of(scores, *request.weights);
-    for (const compress::PrunedLayer& layer : compress::pruned_layers(masks, scores))
-      all.rows.push_back({layer.name, "weights", layer.size, layer.kept, layer.magnitude});
+    for (const compress::PrunedLayer& layer : compress::pruned_layers(masks, scores)) {
+      PrunedRow& row =
+          all.rows.emplace_back(PrunedRow{layer.name, "weights", layer.size, layer.kept, layer.magnitude});
+      if (request.weights->keep > 0 && row.kept == row.size)
+        row.fixed = fmt::format("its inputs are no multiple of {}", request.weights->of);
+    }
   }
   if (request.rewind) network.model.load_state_dict(values);
   compress::apply_masks(network.model, masks);

@@ -30,7 +30,7 @@ struct PrunedRow {
   const char* what = "";  // "weights", "channels", "heads"
   std::int64_t size = 0, kept = 0;
   double score = 0;        // what is kept of the sum of all scores, 0..1
-  std::string fixed = {};  // why none of a group can go
+  std::string fixed = {};  // why none can go
 };
 
 struct Pruned {

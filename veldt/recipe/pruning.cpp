@@ -37,7 +37,7 @@ void read_pattern(const io::Source& source, const std::string& text, compress::P
 void check_pruning(const Recipe& recipe) {
   const Pruning& p = recipe.pruning;
   for (const auto& [name, texts] : recipe.given)
-    if (name.starts_with("prune.") && !p.given())
+    if (name.starts_with("prune.") && name != "prune.keep_zeros" && !p.given())
       throw UsageError(fmt::format("{} changes nothing", name), "the recipe prunes no weights",
                        "add share = 0.9 below [prune], or pattern = \"2:4\", or keep_zeros = true");
   if (!p.given()) return;
