@@ -127,7 +127,7 @@ TEST_F(Pack, ACutPhotographIsShownIfAsked) {
   EXPECT_THAT(refused.err, HasSubstr("ends too early"));
   const Ran taken = run_veldt({"unpack", dir_ / "cut.vp", "-o", dir_ / "cut.png", "--partial"});
   EXPECT_EQ(taken.exit_code, 0) << taken.err;
-  EXPECT_THAT(taken.err, ContainsRegex("9[0-9] % of the picture's numbers are there"));
+  EXPECT_THAT(taken.err, ContainsRegex("9[0-9] % of the bytes of its grids are there"));
 }
 
 TEST_F(Pack, SaysWhatIsWrong) {

@@ -20,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 using Words = std::vector<std::string>;
 
 class QuantizeVerb : public testing::Test {
@@ -82,6 +83,10 @@ TEST_F(QuantizeVerb, WritesANetworkThatOpensEverywhere) {
       run_veldt({"quantize", dir_ / "run", "--data", dir_ / "", "-o", dir_ / "r.safetensors", "--bits", "5"});
   EXPECT_EQ(bits.exit_code, 2);
   EXPECT_THAT(bits.err, HasSubstr("8 or 4"));
+  const Ran none = run_veldt({"quantize", run, "--data", dir_ / "", "-o", dir_ / "r.safetensors", "--bits",
+                              "4", "--keep", "3", "--keep", "5"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("can have 4 bits"));
 }
 
 // A file whose integers have no meaning, or that are not the network's.
@@ -121,6 +126,12 @@ TEST_F(QuantizeVerb, HostileFilesAreRefused) {
   refused(told("\"0.weight\"", "\"7.weight\""), 4, "7.weight");
   refused(told("\"format_version\":1", "\"format_version\":2"), 9, "version");
   refused(told("\"1\":\"0\"", "\"1\":\"2\""), 4, "'1'");
+  // What the command that looks at files shows all the same, and without a terminal's signs.
+  EXPECT_THAT(run_veldt({"info", dir_ / "bad.safetensors"}).out, HasSubstr("8 bits, static"));
+  refused(told("\"bits\":8", "\"bits\":\"\u009b31m\""), 4, "quantisation");
+  const Ran shown = run_veldt({"info", dir_ / "bad.safetensors"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, Not(HasSubstr("\u009b")));
   refused(told("\"to\":\"5.weight\"", "\"to\":\"9.weight\""), 4, "9.weight");
 }
 
@@ -136,6 +147,10 @@ TEST_F(QuantizeVerb, TakesWhatTrainingHasLearned) {
       {"quantize", dir_ / "run", "--data", dir_ / "", "-o", dir_ / "q.safetensors", "--method", "dynamic"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("--method changes nothing"));
+  // What a file or the environment says of all networks stands back.
+  const Ran stands = run_veldt({"quantize", dir_ / "run", "--data", dir_ / "", "-o", dir_ / "q.safetensors"},
+                               {.environment = {"VELDT_METHOD=dynamic"}});
+  EXPECT_EQ(stands.exit_code, 0) << stands.err;
   // From a network that has learned without it; its ranges are found by what it sees, and dropped again.
   train("floats");
   const Words more{"--data", dir_ / "", "--quiet", "--set", "train.steps=30", "--set"};

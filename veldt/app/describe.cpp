@@ -53,14 +53,19 @@ Json parsed_or_text(const std::string& text) {
   }
 }
 
-// How many weights have so many bits, and are multiplied by what: {"8 bits, static": 5}.
+// How many weights have so many bits, and are multiplied by what: {"8 bits, static": 5}. What cannot be read
+// stays text.
 Json quantised_weights(const std::string& text) {
-  Json counts = Json::object();
-  for (const auto& [name, format] : compress::scheme_of_json(text).weights) {
-    const std::string kind = fmt::format("{} bits, {}", format.bits, compress::input_name(format.input));
-    counts[kind] = counts.value(kind, 0) + 1;
+  try {
+    Json counts = Json::object();
+    for (const auto& [name, format] : compress::scheme_of_json(text).weights) {
+      const std::string kind = fmt::format("{} bits, {}", format.bits, compress::input_name(format.input));
+      counts[kind] = counts.value(kind, 0) + 1;
+    }
+    return counts;
+  } catch (const IoError&) {
+    return text;
   }
-  return counts;
 }
 
 template <class T> std::int64_t not_finite_in(const Tensor& tensor) {

@@ -227,7 +227,7 @@ void report_speed(Report& report, const Machine& machine, double seconds) {
   const double most = machine.gigahertz * used * flops;
   std::string text = fmt::format("{:.0f} GFLOP/s", speed.gigaflops);
   if (most > 0)
-    text += fmt::format(" of {:.0f} ({:.0f}%): {} x {:.1f} GHz, without boost, x {} a cycle of {}", most,
+    text += fmt::format(" of {:.0f} ({:.0f}%): {} x {:.1f} GHz, as the system says, x {} a cycle of {}", most,
                         100 * speed.gigaflops / most, used, machine.gigahertz, flops, set);
   const bool moves = speed.gigaflops > 0 && speed.gigabytes_a_second > 0;
   report.add("arithmetic", moves, text, {{"gflops", speed.gigaflops}, {"most_gflops", most}});

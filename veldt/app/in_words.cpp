@@ -23,9 +23,10 @@ std::string scalar_in_words(const Json& value) {
   return on_one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// `is_key`: it is the value of a recipe's key, as TOML has it.
-std::string value_in_words(const Json& value, bool is_key = false) {
-  if (is_key && value.is_array()) return value.dump();
+// `of_recipe`: a list as TOML has it, to be copied.
+std::string value_in_words(const Json& value, bool of_recipe = false) {
+  if (of_recipe && value.is_array())
+    return on_one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!value.is_array()) return scalar_in_words(value);
   std::vector<std::string> parts;
   for (const Json& part : value) parts.push_back(scalar_in_words(part));
@@ -36,13 +37,11 @@ bool is_nested(const Json& value) {
   return value.is_object() || (value.is_array() && !value.empty() && value.front().is_object());
 }
 
-bool is_recipe_key(const std::string& key) { return key.find('.') < key.find(' '); }
-
 // Behind a space is what a recipe says: "test_accuracy gaussian_noise(0.1)". A recipe's own keys, as
-// model.layers, stay what they are.
-std::string key_in_words(const std::string& key) {
+// train.evaluate_every, stay what they are.
+std::string key_in_words(const std::string& key, bool of_recipe = false) {
   std::string name = on_one_line(key);
-  if (is_recipe_key(name)) return name;
+  if (of_recipe) return name;
   std::replace(name.begin(), std::find(name.begin(), name.end(), ' '), '_', ' ');
   return name;
 }
@@ -77,24 +76,27 @@ std::string rows_in_words(const Json& rows, int depth) {
   return text;
 }
 
-}  // namespace
-
-std::string in_words(const Json& object, int depth) {
+std::string lines_of(const Json& object, int depth, bool of_recipe) {
   std::size_t widest = 0;
   for (const auto& [key, value] : object.items())
-    if (!is_nested(value)) widest = std::max(widest, key_in_words(key).size());
+    if (!is_nested(value)) widest = std::max(widest, key_in_words(key, of_recipe).size());
   std::string text;
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
   for (const auto& [key, value] : object.items()) {
-    const std::string name = key_in_words(key);
+    const std::string name = key_in_words(key, of_recipe);
     if (!is_nested(value)) {
-      text += fmt::format("{}{:<{}}  {}\n", indent, name, widest, value_in_words(value, is_recipe_key(key)));
+      text += fmt::format("{}{:<{}}  {}\n", indent, name, widest, value_in_words(value, of_recipe));
     } else {
       text += fmt::format("{}{}\n", indent, name);
-      text += value.is_object() ? in_words(value, depth + 1) : rows_in_words(value, depth + 1);
+      text +=
+          value.is_object() ? lines_of(value, depth + 1, key == "recipe") : rows_in_words(value, depth + 1);
     }
   }
   return text;
 }
+
+}  // namespace
+
+std::string in_words(const Json& object, int depth) { return lines_of(object, depth, false); }
 
 }  // namespace veldt::app

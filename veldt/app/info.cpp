@@ -66,7 +66,7 @@ Json for_people(Json description) {
     Json& recipe = description["recipe"];
     recipe.erase("data.files");  // URLs and hashes
     for (auto& [key, texts] : recipe.items())
-      if (texts.is_array() && texts.size() == 1) texts = Json(texts.front());
+      if (texts.is_array() && texts.size() == 1 && !key.ends_with("layers")) texts = Json(texts.front());
   }
   for (Json* part : {&description, description.contains("field") ? &description["field"] : nullptr}) {
     if (part == nullptr || !part->contains("layers")) continue;

@@ -106,10 +106,10 @@ std::string far_off(const pack::PhotographOptions& asked, double bpp, double psn
         "say of the picture; --family exact keeps all of it",
         psnr, *asked.psnr);
   if (asked.psnr || bpp <= kFar * asked.bits_a_pixel) return {};
-  return fmt::format("it has {:.3f} bits a pixel in place of {:g}: {}", bpp, asked.bits_a_pixel,
-                     asked.steps < kFewSteps ? "so few --steps do not get there"
-                     : has_alpha             ? "alpha is kept exactly"
-                                             : "the networks take some hundred bytes");
+  std::string text = fmt::format("it has {:.3f} bits a pixel in place of {:g}: ", bpp, asked.bits_a_pixel);
+  if (asked.steps < kFewSteps) text += "more --steps get nearer, ";
+  if (has_alpha) text += "alpha is kept exactly, ";
+  return text + "the networks take some hundred bytes, and some detail costs more than that";
 }
 
 int pack_picture(PackFlags& flags, Context& context) {

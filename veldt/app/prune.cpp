@@ -115,7 +115,7 @@ Run add_prune(VerbOptions& verb, Context& context) {
       .required();
   add_path(verb, "-o,--output", flags->output, "where the smaller network goes (.safetensors)").required();
   add_number(verb, "--weights", flags->weights, {.least = 0, .most = 1},
-             "the share of the weights that become 0: those nearest to it");
+             "the share of the weights that become 0: those nearest to 0");
   add_text(verb, "--pattern", "N:M",
            "in its place: of each M weights next to each other along a layer's inputs N stay, as in 2:4",
            [flags](const io::Source& source, const std::string& text) {

@@ -160,7 +160,9 @@ std::string in_words(const QuantizeReport& r) {
 nlohmann::ordered_json in_json(const QuantizeFlags& flags, const QuantizeReport& r) {
   nlohmann::ordered_json json = {{"model", flags.model},
                                  {"output", flags.output},
-                                 {"method", r.learned ? "learned" : flags.method},
+                                 {"method", r.learned         ? "learned"
+                                            : flags.bits == 4 ? "weights"
+                                                              : flags.method},
                                  {"bytes", {{"before", r.bytes_before}, {"after", r.bytes_after}}}};
   for (const auto& [name, value] : r.before)
     json["scores"][name] = {{"before", value}, {"after", train::score(r.after, name)}};
@@ -187,10 +189,11 @@ data::DatasetPtr measured_part(const recipe::Data& data, const std::string& part
   return set;
 }
 
-// Formats and ranges that a network has learned are those it is quantised with.
-void refuse_choices(VerbOptions& verb, const std::string& model) {
-  for (const char* key : {"method", "bits", "calibration", "examples", "keep"})
-    if (const Setting* setting = verb.find_key(key); setting != nullptr && setting->origin != "default")
+// Formats and ranges that a network has learned are those it is quantised with. Settings of files and of the
+// environment, which are for all networks, stand back.
+void refuse_flags(VerbOptions& verb, const std::string& model) {
+  for (const char* key : {"method", "bits", "calibration", "keep"})
+    if (const Setting* setting = verb.find_key(key); setting != nullptr && setting->origin == "flag")
       throw UsageError(
           fmt::format("{} changes nothing", setting->flag()),
           fmt::format("{} has learned its formats and ranges (train.quantize)", on_one_line(model)),
@@ -209,6 +212,7 @@ int quantize_model(QuantizeFlags flags, VerbOptions& verb, Context& context) {
   if (!floats.quantization.empty())
     throw UsageError(fmt::format("{} is quantised already", on_one_line(flags.model)), "it holds integers",
                      "give the network of floats that it was made of");
+  if (!floats.recipe.quantize.empty()) refuse_flags(verb, flags.model);
   flags.data = data_folder(floats.recipe, flags.data, context);
   const recipe::Data data = recipe::load_data(floats.recipe, flags.data, &floats.facts);
   const data::DatasetPtr measured = measured_part(data, flags.part),
@@ -226,8 +230,13 @@ int quantize_model(QuantizeFlags flags, VerbOptions& verb, Context& context) {
   compress::Taught taught = compress::end_simulation(trained.model);
   compress::end_simulation(floats.model);  // what it is compared with multiplies floats
   report.learned = !taught.scheme.empty();
-  if (report.learned) refuse_choices(verb, flags.model);
   compress::Scheme scheme = report.learned ? taught.scheme : compress::planned(trained.model, options);
+  if (!report.learned && flags.bits == 4 &&
+      std::none_of(scheme.weights.begin(), scheme.weights.end(),
+                   [](const auto& weight) { return weight.second.bits == 4; }))
+    throw UsageError("no weight that becomes integers can have 4 bits",
+                     "those are for linear layers whose number of inputs is a multiple of 32",
+                     flags.keep.empty() ? "choose --bits 8" : "choose --bits 8, or keep others");
   const auto counted = [&](const char* what, std::int64_t all) {
     return [&line, what, all, done = std::int64_t{0}](const TensorList&, const data::Batch& b) mutable {
       done += b.at(0).size(0);

@@ -73,8 +73,7 @@ Taught recipe_or_model(const std::string& path, const std::vector<std::string>& 
   if (!start.quantization.empty())
     throw UsageError(fmt::format("{} cannot be taught further", on_one_line(path)),
                      "it is quantised, and integers are not trained",
-                     "teach the network of floats that it was made of: --set train.quantize=static lets it "
-                     "learn for integers");
+                     "teach the network of floats that it was made of, and quantise it again");
   recipe::Recipe recipe = recipe::changed(start.recipe, sets);
   return {std::move(recipe), std::move(start), path};
 }

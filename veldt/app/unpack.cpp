@@ -66,10 +66,11 @@ int unpack_picture(const UnpackFlags& flags, Context& context) {
   if (codec::read_packed(bytes, flags.input, flags.max_pixels).channels % 2 == 0) check_alpha(flags.output);
   const codec::Unpacked picture = codec::unpack(bytes, flags.input, options);
   if (picture.share < 1 && !context.quiet)
-    print_note(fmt::format(
-        "{} ends too early: {:.0f} % of the picture's numbers are there; below them it is blurred, and its "
-        "colours may be far off",
-        on_one_line(flags.input), std::floor(100 * picture.share)));
+    print_note(
+        fmt::format("{} ends too early: {:.0f} % of the bytes of its grids are there; below them the picture "
+                    "is blurred, and its "
+                    "colours may be far off",
+                    on_one_line(flags.input), std::floor(100 * picture.share)));
   const std::int64_t width = picture.part.width(), height = picture.part.height();
   const Tensor pixels = Tensor::from<std::uint8_t>({height, width, picture.channels}, picture.pixels);
   io::write_image(flags.output, to(pixels, DType::f32) / 255, {});

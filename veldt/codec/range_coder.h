@@ -47,7 +47,8 @@ class RangeDecoder {
   void take(std::uint32_t start, std::uint32_t size);
   std::uint32_t bits(int count);
   std::uint32_t golomb();
-  // Whether it has read beyond the end. What came before is right even if bytes were cut off there.
+  // Whether it has read beyond the end. What was decoded before that is right even if bytes were cut off
+  // there.
   bool beyond_end() const { return beyond_end_; }
 
  private:

@@ -95,10 +95,6 @@ Scheme planned(nn::Module& network, const QuantizeOptions& o) {
   if (scheme.weights.empty())
     throw ConfigError("the network cannot be quantised", "it has no layer whose weight could become integers",
                       "give one with linear layers, convolutions, embeddings or recurrent layers");
-  if (o.bits == 4 && std::none_of(scheme.weights.begin(), scheme.weights.end(),
-                                  [](const auto& weight) { return weight.second.bits == 4; }))
-    throw ConfigError("no weight of the network can have 4 bits",
-                      "those are for linear layers whose number of inputs is a multiple of 32", "choose 8");
   return scheme;
 }
 

@@ -186,11 +186,10 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
   std::vector<Tensor> pieces, inputs;
   if (sums.defined())
-    pieces = {sums};
+    append_pieces(sums, 1, inputs);
   else
     append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
-  for (const Tensor& piece : pieces)
-    append_pieces(sums.defined() ? piece : w.weight_ih.linear(piece, w.bias_ih), 1, inputs);
+  for (const Tensor& piece : pieces) append_pieces(w.weight_ih.linear(piece, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
   // The weights, which each step uses, also sum their gradient in f32.
   const bool halves = is_half(w.weight_hh.dtype());

@@ -224,9 +224,10 @@ void OneCycle::check() const {
   check_positive("end_divisor", end_divisor);
   const double most = three_phases ? 0.5 : 1;
   if (!(rise * static_cast<double>(steps) >= 1 && rise <= most))
-    throw ConfigError(str("one cycle of ", steps, " steps cannot rise for a share of ", rise),
-                      str("the rise needs a whole step, and a share of ", most, " at most"),
-                      rise <= most ? "take more steps, or another schedule" : "leave rise at 0.3");
+    throw ConfigError(
+        str("one cycle of ", steps, " steps cannot rise for a share of ", rise),
+        str("the rise needs a whole step, and a share of ", most, " at most"),
+        rise > 0 && rise <= most ? "take more steps, or another schedule" : "leave rise at 0.3");
 }
 
 std::int64_t OneCycle::length() const { return end_of(lr_max, lr_max / start_divisor / end_divisor, steps); }

@@ -18,7 +18,9 @@
 namespace veldt::pack {
 namespace {
 
-constexpr std::int64_t kAlwaysTriedPixels = std::int64_t{1} << 18;
+// Of exact pixels: of any picture, of alpha, of few colours, which are the fastest.
+constexpr std::int64_t kTriedPixels = std::int64_t{1} << 18, kTriedPixelsWithAlpha = std::int64_t{1} << 20,
+                       kTriedPixelsOfFewColours = codec::kMostDrawingPixels;
 constexpr std::size_t kFewColours = 256;
 
 // Whether so few colours are in it that its exact pixels may be few bytes.
@@ -80,10 +82,9 @@ Packed pack(const Tensor& picture, const PackOptions& options, FunctionRef<bool(
   const Size size{picture.size(1), picture.size(0)};
   const std::int64_t pixels = size.width * size.height, channels = picture.size(2);
   // What has alpha is more often drawn than seen.
-  const bool tries =
-      options.wanted == Wanted::automatic &&
-      (pixels <= kAlwaysTriedPixels || (pixels <= codec::kMostDrawingPixels &&
-                                        (channels % 2 == 0 || has_few_colours(bytes, pixels, channels))));
+  const bool tries = options.wanted == Wanted::automatic &&
+                     (pixels <= kTriedPixels || (pixels <= kTriedPixelsWithAlpha && channels % 2 == 0) ||
+                      (pixels <= kTriedPixelsOfFewColours && has_few_colours(bytes, pixels, channels)));
   std::string exact;  // the body of a drawing
   if (options.wanted == Wanted::exact || tries)
     exact = pack_drawing(dense, [&](double share) {

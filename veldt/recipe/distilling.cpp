@@ -57,7 +57,7 @@ void check_distilling(const Recipe& recipe) {
         if (name == key)
           throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no teacher",
                            "add teacher = \"runs/large/model.safetensors\" below [train], or leave it out");
-  if (!recipe.hints.given())
+  if (!recipe.teacher.empty() && recipe.hints.texts.empty())
     for (const auto& [name, texts] : recipe.given)
       if (name == "train.hint_loss" || name == "train.hint_weight")
         throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no hints",
@@ -111,6 +111,8 @@ NamedTensors add_teacher(const Recipe& recipe, const Facts& facts, const nn::Mod
     teacher = std::make_shared<Trained>(load(recipe.teacher));
   } catch (const IoError& e) {
     throw IoError(e.kind(), "train.teacher: " + e.summary(), e.why(), e.fix());
+  } catch (const ConfigError& e) {
+    throw UsageError("train.teacher: " + e.summary(), e.why(), e.fix());
   }
   check_teacher(recipe, facts, teacher->recipe, teacher->facts);
   teacher->to(device);
