@@ -89,8 +89,8 @@ TEST_P(SlowVisionPeers, ComputeTheSame) {
   EXPECT_LT(difference(y, *expected.find("train")), 1e-4);
   mean(y * y).backward();
   // A deep network with random weights doubles each rounding in many of its layers, and a number that is
-  // rounded across a kink of ReLU changes its path. PyTorch's own f32 is up to some per cent away from its f64,
-  // and whether it is depends on the processor: of resnet34 1e-5 with AVX-512, 8e-4 with AVX2, 4e-3 with
+  // rounded across a kink of ReLU changes its path. PyTorch's own f32 is up to some per cent away from its
+  // f64, and whether it is depends on the processor: of resnet34 1e-5 with AVX-512, 8e-4 with AVX2, 4e-3 with
   // SSE4. So f32 is held to some per cent here, and what is computed to f64 below.
   const Tensor* noise = expected.find("noise");
   const double own = noise != nullptr ? noise->item() : 0;
