@@ -129,6 +129,9 @@ TEST_F(DistilledTrain, ATeacherThatDoesNotFitIsRefused) {
   EXPECT_THAT(refused(train(kSmall, "", "no", {"--set", "train.teacher=" + at("nobody")}), 3),
               HasSubstr("train.teacher: cannot read"));
   EXPECT_THAT(refused(train(kSmall, "hint_weight = 2\n", "no")), HasSubstr("has no hints"));
+  EXPECT_THAT(refused(train(kSmall, "hints = [\"1 = 1\"]\nhint_loss = \"attention\"\n", "unlike")),
+              HasSubstr("same places"));
+  EXPECT_FALSE(std::filesystem::exists(at("unlike")));
   put_bytes(at("bad.safetensors"), "no model");
   EXPECT_THAT(refused(train(kSmall, "", "no", {"--set", "train.teacher=" + at("bad.safetensors")}), 4),
               HasSubstr("bad.safetensors"));

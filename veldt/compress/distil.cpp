@@ -183,9 +183,10 @@ struct Distiller::Shared {
   std::vector<std::optional<Regressor>> regressors;  // of each hint
   ScopedHooks hooks;
 
-  // Of the hints' layers, `own` of the student and `others` of the teacher.
-  void add_regressors(const nn::Module& student, const std::vector<nn::Module*>& own,
-                      const std::vector<nn::Module*>& others);
+  // Of the hints' layers, `own` of the student and `others` of the teacher, as they are for the example:
+  // refuses those that cannot be compared, and adds regressors where features differ in width.
+  void look_at_example(const nn::Module& student, const std::vector<nn::Module*>& own,
+                       const std::vector<nn::Module*>& others);
 };
 
 Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teacher, DistilOptions options)
@@ -214,7 +215,7 @@ Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teac
     own.push_back(&layer_of(student, hints[i].student, "student"));
     others.push_back(&layer_of(*shared_->teacher, hints[i].teacher, "teacher"));
   }
-  shared_->add_regressors(student, own, others);
+  shared_->look_at_example(student, own, others);
   // Last, so that what layers make of the example is not taken for a batch's.
   for (std::size_t i = 0; i < hints.size(); ++i) {
     hear(*own[i], &Shared::students, i, true);
@@ -222,17 +223,22 @@ Distiller::Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teac
   }
 }
 
-void Distiller::Shared::add_regressors(const nn::Module& student, const std::vector<nn::Module*>& own,
-                                       const std::vector<nn::Module*>& others) {
+void Distiller::Shared::look_at_example(const nn::Module& student, const std::vector<nn::Module*>& own,
+                                        const std::vector<nn::Module*>& others) {
   const DistilOptions& o = options;
   const std::vector<Hint>& hints = o.hints;
   regressors.resize(hints.size());
-  if (o.hint_loss != HintLoss::features || o.example.empty() || hints.empty()) return;
+  if (o.example.empty() || hints.empty()) return;
   const std::vector<Tensor> small = heard_of(student, own, o.forward, o.example),
                             large = heard_of(*teacher, others, o.forward, o.example);
   Rng rng(o.seed);
   for (std::size_t i = 0; i < hints.size(); ++i) {
     if (!small[i].defined() || !large[i].defined()) throw heard_nothing(hints[i]);
+    if (o.hint_loss != HintLoss::features) {
+      const NoGrad off;
+      hint_loss(small[i], large[i], o.hint_loss);  // throws if they cannot be compared
+      continue;
+    }
     if (small[i].shape() == large[i].shape()) continue;
     const int dim =
         mapped_dim(small[i].shape(), large[i].shape(), is_convolution(*own[i]) && is_convolution(*others[i]));

@@ -51,7 +51,8 @@ struct DistilOptions {
   std::vector<Hint> hints = {};
   HintLoss hint_loss = HintLoss::similarity;
   double hint_weight = 1;  // of the hints' mean, which is added
-  // Of HintLoss::features between layers of other widths: a batch, by which both networks show their widths.
+  // A batch, by which both networks show what hints compare: layers that cannot be compared are refused at
+  // once, not at the first step, and HintLoss::features learns the regressors of layers of other widths.
   data::Batch example = {};
   std::uint64_t seed = 0;  // of the regressors' first values
   // The teacher's outputs for a batch, as the trainer's forward gives the student's; unless given,

@@ -124,7 +124,7 @@ NamedTensors add_teacher(const Recipe& recipe, const Facts& facts, const nn::Mod
   if (recipe.hint_loss == "attention") o.hint_loss = compress::HintLoss::attention;
   for (std::size_t i = 0; i < recipe.hints.texts.size(); ++i) o.hints.push_back(hint_of(recipe, i));
   if (recipe.learns_tokens()) o.forward = options.forward;
-  if (o.hint_loss == compress::HintLoss::features) {
+  if (!o.hints.empty()) {
     o.seed = static_cast<std::uint64_t>(recipe.seed);
     for (const Tensor& input : example_for(facts.model)) o.example.push_back(to(input, device));
     if (o.example.size() > 1) o.example.push_back(o.example.back());  // of pairs, what is to be said
