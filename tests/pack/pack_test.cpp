@@ -33,6 +33,12 @@ TEST(Pack, FewColoursAreExactAndOthersAreNot) {
   // As large as a page or a screen.
   EXPECT_EQ(pack(picture_of(1100, 1100, 1, two_tones), {.photograph = {.steps = 1}}).family,
             codec::Family::drawing);
+  // Of 500 colours, in runs.
+  const auto screen = [](std::int64_t i) {
+    return static_cast<int>(i / 3 / 7 % 500 * (1 + i % 3) / 2) & 255;
+  };
+  EXPECT_EQ(pack(picture_of(900, 1200, 3, screen), {.photograph = {.steps = 1}}).family,
+            codec::Family::drawing);
   EXPECT_EQ(pack(picture_of(30, 100, 3, any), {.photograph = {.steps = 3}}).family,
             codec::Family::photograph);
 }
