@@ -26,6 +26,7 @@
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"
 #include "veldt/io/csv.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/shape.h"

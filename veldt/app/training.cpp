@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "veldt/cli/terminal.h"
 #include "veldt/compress/quantize.h"
 #include "veldt/core/error.h"
 #include "veldt/recipe/distilling.h"
@@ -71,7 +72,7 @@ Taught recipe_or_model(const std::string& path, const std::vector<std::string>& 
     return {recipe::read(path, sets)};
   recipe::Trained start = recipe::load(path);
   if (!start.quantization.empty())
-    throw UsageError(fmt::format("{} cannot be taught further", on_one_line(path)),
+    throw UsageError(fmt::format("{} cannot be taught further", cli::on_one_line(path)),
                      "it is quantised, and integers are not trained",
                      "teach the network of floats that it was made of, and quantise it again");
   recipe::Recipe recipe = recipe::changed(start.recipe, sets);

@@ -88,7 +88,7 @@ void check_teacher(const Recipe& student, const Facts& facts, const Recipe& teac
   own.erase("examples"), other.erase("examples");
   for (const auto& [key, value] : own.items()) {
     if (other.contains(key) && other.at(key) == value) continue;
-    const auto shown = [&](const nlohmann::json& all) {
+    const auto shown = [&, &key = key](const nlohmann::json& all) {
       std::string text = all.contains(key) ? io::dump_json(all.at(key)) : "missing";
       return text.size() > 60 ? text.substr(0, 57) + "..." : text;
     };
