@@ -22,10 +22,8 @@ const settle = () => {
     const seen = pixels / view.scale;
     return size <= seen ? Math.min(0, Math.max(size - seen, at)) : Math.min(size - seen / 2, Math.max(-seen / 2, at));
   };
-  // On whole pixels of the screen: between them a picture of its own size would be drawn blurred.
-  const whole = at => Math.round(at * view.scale) / view.scale;
-  view.x = whole(within(view.x, width, canvas.width));
-  view.y = whole(within(view.y, height, canvas.height));
+  view.x = within(view.x, width, canvas.width);
+  view.y = within(view.y, height, canvas.height);
   queue();
 };
 const zoom = (factor, px = canvas.width / 2, py = canvas.height / 2) => {
