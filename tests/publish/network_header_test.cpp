@@ -37,14 +37,15 @@ void quantize_for(nn::Module& network, const Tensor& x) {
   const NoGrad off;
   network.eval();
   std::map<const nn::Module*, std::pair<float, float>> ranges;
-  std::vector<HookHandle> hooks;
-  for (const nn::NamedModule& m : network.named_modules())
-    if (dynamic_cast<nn::Quantizable*>(m.module))
-      hooks.push_back(m.module->register_forward_pre_hook([&ranges](const nn::Module& layer, TensorList& in) {
-        ranges[&layer] = {min(in[0]).item<float>(), max(in[0]).item<float>()};
-      }));
-  network(x);
-  for (HookHandle& hook : hooks) hook.remove();
+  {
+    ScopedHooks hooks;
+    for (const nn::NamedModule& m : network.named_modules())
+      if (dynamic_cast<nn::Quantizable*>(m.module))
+        hooks.add(m.module->register_forward_pre_hook([&ranges](const nn::Module& layer, TensorList& in) {
+          ranges[&layer] = {min(in[0]).item<float>(), max(in[0]).item<float>()};
+        }));
+    network(x);
+  }
   for (const nn::NamedModule& m : network.named_modules())
     if (auto* layer = dynamic_cast<nn::Quantizable*>(m.module))
       for (const auto& part : layer->weights())

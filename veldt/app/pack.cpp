@@ -175,7 +175,7 @@ Run add_pack(VerbOptions& verb, Context& context) {
   add_choice(
       verb, "--family", flags->family, {"auto", "photograph", "exact"},
       "auto packs exactly what takes no more than --bpp so, or no more than the photograph: it tries small "
-      "pictures, few colours and alpha");
+      "pictures, few colours, screens and pages, and alpha");
   add_count(verb, "--steps", flags->options.photograph.steps, {.least = 1, .most = 1'000'000},
             "of learning a photograph: more make it better, and take longer");
   add_text(verb, "--background", "COLOUR", "lay a picture with alpha over this colour: white, #1e90ff",

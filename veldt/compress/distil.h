@@ -69,8 +69,8 @@ struct DistilOptions {
 class Distiller {
  public:
   // Keeps a reference to the student. Throws ConfigError for numbers out of range, and for a hint that names
-  // no layer, listing those there are; with an example, ShapeError for layers that no regressor maps, since
-  // they differ in more than their widths, and what the calls throw.
+  // no layer, listing those there are; with an example, ShapeError for layers that the hint loss cannot
+  // compare, for features those that differ in more than their widths, and what the calls throw.
   Distiller(const nn::Module& student, std::shared_ptr<nn::Module> teacher, DistilOptions options = {});
 
   // "hints.0.weight" [teacher's width, student's], "hints.0.bias": the regressors' of the hints that have

@@ -178,7 +178,8 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
       return all;
     }
   }
-  // The narrower one of x and the steps' contributions to the gates is split, into pieces that still make a
+  // What the first weight makes of all steps may be there already. If not, the
+  // narrower one of x and the steps' contributions to the gates is split, into pieces that still make a
   // large product. Halves are not split, because the parts of a weight's gradient would be summed in half
   // precision.
   constexpr std::int64_t kRows = 256;

@@ -1,4 +1,4 @@
-// Tries the exact pixels where that takes a moment.
+// Tries the exact pixels of what is small or looks drawn: a moment, or up to a minute for 2^22 pixels.
 #include "veldt/pack/pack.h"
 
 #include <algorithm>

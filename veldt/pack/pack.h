@@ -13,8 +13,8 @@
 namespace veldt::pack {
 
 enum class Wanted : std::uint8_t {
-  // A drawing if that takes no more than was asked for, or no more than the photograph does. Small pictures,
-  // those of few colours and those with alpha are tried.
+  // A drawing if that takes no more than was asked for, or no more than the photograph does. Tried are
+  // small pictures, those of few colours, those whose pixels mostly repeat, and those with alpha.
   automatic,
   photograph,
   exact,  // a drawing, however large the file

@@ -50,18 +50,17 @@ compress::Hint hint_of(const Recipe& recipe, std::size_t i) {
 }  // namespace
 
 void check_distilling(const Recipe& recipe) {
-  if (recipe.teacher.empty())
-    for (const char* key :
-         {"train.temperature", "train.teacher_weight", "train.hints", "train.hint_loss", "train.hint_weight"})
-      for (const auto& [name, texts] : recipe.given)
-        if (name == key)
-          throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no teacher",
-                           "add teacher = \"runs/large/model.safetensors\" below [train], or leave it out");
-  if (!recipe.teacher.empty() && recipe.hints.texts.empty())
-    for (const auto& [name, texts] : recipe.given)
-      if (name == "train.hint_loss" || name == "train.hint_weight")
-        throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no hints",
-                         "add hints = [\"3 = 6\"] below [train], or leave it out");
+  for (const auto& [name, texts] : recipe.given) {
+    const bool of_hints = name == "train.hint_loss" || name == "train.hint_weight";
+    const bool of_teacher =
+        of_hints || name == "train.temperature" || name == "train.teacher_weight" || name == "train.hints";
+    if (of_teacher && recipe.teacher.empty())
+      throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no teacher",
+                       "add teacher = \"runs/large/model.safetensors\" below [train], or leave it out");
+    if (of_hints && recipe.hints.texts.empty())
+      throw UsageError(fmt::format("{} changes nothing", name), "the recipe has no hints",
+                       "add hints = [\"3 = 6\"] below [train], or leave it out");
+  }
   for (std::size_t i = 0; i < recipe.hints.texts.size(); ++i) hint_of(recipe, i);
 }
 

@@ -2,8 +2,8 @@
 #include "veldt/recipe/whitening.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "veldt/core/hooks.h"
 #include "veldt/nn/evaluating.h"
 #include "veldt/nn/whitening.h"
 #include "veldt/tensor/graph.h"
